@@ -8,49 +8,57 @@ use live::plan::{Results, run_host as run_host_of};
 use pyo3::prelude::*;
 use serde_json::json;
 
+use crate::errors::raise;
+use crate::run::Interrupt;
+use crate::scenarios::Scenario;
 use crate::wall::run_until_interrupted;
-use crate::{Interrupt, load, raise};
+
+/// Configuration of a host on the wall clock, as a dict.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct HostSetup {
+    /// Name of the host.
+    node: String,
+    interfaces: Vec<String>,
+    /// Names and addresses of other hosts.
+    peers: Vec<(String, [u8; 6])>,
+    /// True if the host runs until it is interrupted.
+    listen: bool,
+    /// Maximum duration.
+    seconds: Option<f64>,
+    out_dir: PathBuf,
+    force: bool,
+}
 
 /// Sends the flows of a host and replies to others until it is done or interrupted. Calls `ready`
 /// once all ports are open, with the name of the host and the names of the neighbours by port.
 /// Returns the counters as JSON, and the error that ended the run early, if any.
 #[pyfunction]
-#[pyo3(signature = (path, scheme, overrides, seed, node, interfaces, peers, listen, seconds, out_dir, force, ready, interrupt))]
-#[expect(
-    clippy::too_many_arguments,
-    reason = "a flat list keeps the boundary to Python plain"
-)]
 pub fn run_host(
     py: Python<'_>,
-    path: PathBuf,
-    scheme: Option<String>,
-    overrides: Vec<String>,
-    seed: Option<u64>,
-    node: String,
-    interfaces: Vec<String>,
-    peers: Vec<(String, [u8; 6])>,
-    listen: bool,
-    seconds: Option<f64>,
-    out_dir: PathBuf,
-    force: bool,
+    scenario: &Scenario,
+    setup: HostSetup,
     ready: Py<PyAny>,
     interrupt: &Interrupt,
 ) -> PyResult<(String, Option<String>)> {
-    let scenario = load(py, &path, overrides, seed, scheme, None)?;
+    let scenario = &scenario.0;
     let plan = scenario
         .build()
         .map_err(|error| raise(py, "RunError", (error.to_string(),)))?
         .plan;
-    let setup = Setup {
-        interfaces,
-        peers,
-        listen,
-        stop_after: seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
-    };
     let results = Results {
-        out_dir,
-        force,
+        out_dir: setup.out_dir,
+        force: setup.force,
         resolved: scenario.info().resolved,
+    };
+    let node = setup.node;
+    let setup = Setup {
+        interfaces: setup.interfaces,
+        peers: setup.peers,
+        listen: setup.listen,
+        stop_after: setup
+            .seconds
+            .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
     };
     let ready = |py: Python<'_>, values: (String, Vec<String>)| ready.call1(py, values).map(drop);
     let ended = run_until_interrupted(py, interrupt, ready, move |stop, report| {

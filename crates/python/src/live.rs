@@ -1,12 +1,12 @@
 //! Runs scenarios in lockstep on real frames.
 
-use std::path::PathBuf;
-
 use fabric::engine::Threads;
 use pyo3::prelude::*;
 use serde_json::json;
 
-use crate::{Interrupt, RunSetup, load, raise};
+use crate::errors::raise;
+use crate::run::{Interrupt, Output, run_detached};
+use crate::scenarios::Scenario;
 
 /// Moves this process, which must have one thread, into a user namespace in which it may create
 /// network namespaces.
@@ -19,38 +19,19 @@ pub fn enter_user_namespace(py: Python<'_>) -> PyResult<()> {
 /// run, both as JSON. With `compare` the simulator runs the same scenario. If the digests differ,
 /// the result has the first different frame.
 #[pyfunction]
-#[pyo3(signature = (path, scheme, overrides, seed, out_dir, force, key, progress, interrupt, profile=None, compare=false))]
-#[expect(
-    clippy::too_many_arguments,
-    reason = "a flat list keeps the boundary to Python plain"
-)]
 pub fn run_lockstep(
     py: Python<'_>,
-    path: PathBuf,
-    scheme: Option<String>,
-    overrides: Vec<String>,
-    seed: Option<u64>,
-    out_dir: PathBuf,
-    force: bool,
-    key: String,
+    scenario: &Scenario,
+    output: Output,
     progress: Option<Py<PyAny>>,
     interrupt: &Interrupt,
-    profile: Option<String>,
     compare: bool,
 ) -> PyResult<(String, String)> {
-    let scenario = load(py, &path, overrides, seed, scheme, profile)?;
-    let setup = RunSetup {
-        out_dir,
-        force,
-        key,
-        progress,
-        interrupt,
-    };
-    let report = setup.run(py, &scenario, Threads::ONE, |options| {
-        live::run(&scenario, options)
-    })?;
+    let scenario = &scenario.0;
+    let run = |options: scenario::Options<'_>| live::run(scenario, options);
+    let report = run_detached(scenario, output, progress, interrupt, Threads::ONE, run)?;
     let compared = py.detach(|| match compare && !report.summary.partial {
-        true => live::compare(&scenario, &report.summary.digest).map(Some),
+        true => live::compare(scenario, &report.summary.digest).map(Some),
         false => Ok(None),
     });
     let compared = compared.map_err(|error| raise(py, "RunError", (error.to_string(),)))?;

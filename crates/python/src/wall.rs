@@ -6,7 +6,8 @@ use std::time::Duration;
 use live::wall::keep_raw_sockets_only;
 use pyo3::prelude::*;
 
-use crate::{Interrupt, raise};
+use crate::errors::raise;
+use crate::run::Interrupt;
 
 /// Interval of checking signals.
 const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);

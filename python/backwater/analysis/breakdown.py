@@ -131,7 +131,7 @@ def flow_paths(run: RunFiles) -> pl.DataFrame | None:
     The paths are computed from the scenario without a simulation. ``None`` is returned if packets
     of a flow take several paths.
     """
-    found = _core.flow_paths(str(run.path / "resolved.toml"))
+    found = _core.Scenario(str(run.path / "resolved.toml"), []).flow_paths()
     if found is None:
         return None
     ends = np.frombuffer(found[0], np.uint32)

@@ -100,21 +100,17 @@ def host(
     def ready(name: str, peers: list[str]) -> None:
         say(f"{name} is at {leading(interfaces, peers)}; Ctrl-C stops it")
 
-    answer, broken = _core.run_host(
-        str(given.scenario),
-        given.scheme,
-        changed,
-        given.seed,
-        node,
-        interfaces,
-        peers,
-        listen,
-        None if limit_ps is None else limit_ps / 1e12,
-        str(place),
-        force,
-        ready,
-        _core.Interrupt(),
-    )
+    setup = {
+        "node": node,
+        "interfaces": interfaces,
+        "peers": peers,
+        "listen": listen,
+        "seconds": None if limit_ps is None else limit_ps / 1e12,
+        "out_dir": str(place),
+        "force": force,
+    }
+    loaded = _core.Scenario(str(given.scenario), changed, given.seed, given.scheme)
+    answer, broken = _core.run_host(loaded, setup, ready, _core.Interrupt())
     last = json.loads(answer)
     if as_json:
         print_json(last)

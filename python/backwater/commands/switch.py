@@ -119,23 +119,17 @@ def switch(
         page = "" if address is None else f"; http://{address}/ shows it"
         say(f"{name} forwards between {leading(interfaces, peers)}{page}; Ctrl-C stops it")
 
-    last = json.loads(
-        _core.run_switch(
-            str(given.scenario),
-            given.scheme,
-            given.overrides or [],
-            given.seed,
-            node,
-            interfaces,
-            of_priorities,
-            paused,
-            [(address, interfaces.index(interface)) for address, interface in stations],
-            mtu,
-            metrics,
-            ready,
-            _core.Interrupt(),
-        )
-    )
+    setup = {
+        "node": node,
+        "interfaces": interfaces,
+        "classes": of_priorities,
+        "lossless": paused,
+        "stations": [(address, interfaces.index(interface)) for address, interface in stations],
+        "mtu": mtu,
+        "metrics": metrics,
+    }
+    loaded = _core.Scenario(str(given.scenario), given.overrides or [], given.seed, given.scheme)
+    last = json.loads(_core.run_switch(loaded, setup, ready, _core.Interrupt()))
     if as_json:
         print_json(last)
     else:

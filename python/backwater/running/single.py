@@ -166,18 +166,14 @@ def simulate(
             fields = [*known[:6], time.monotonic() - began, *known[6:]]
             listener(Progress(*fields))
 
-    given = (str(scenario.path), scenario.scheme, list(scenario.overrides), scenario.seed)
-    where, calls = (str(out), force, key), (progress, interrupt)
-    profile = scenario.profile
-    try:
-        if lockstep is None:
-            told = _core.run(*given, *where, *calls, profile, threads)
-        else:
-            told, kept = _core.run_lockstep(*given, *where, *calls, profile, lockstep.compare)
-            write_whole(out / Lockstep.KEPT, kept + "\n")
-    except ScenarioError as error:
-        raise scenario.named(error) from error.__cause__
-    summary: dict[str, Any] = json.loads(told)
+    output = (str(out), force, key)
+    loaded = scenario.loaded()
+    if lockstep is None:
+        result = loaded.run(output, progress, interrupt, threads)
+    else:
+        result, kept = _core.run_lockstep(loaded, output, progress, interrupt, lockstep.compare)
+        write_whole(out / Lockstep.KEPT, kept + "\n")
+    summary: dict[str, Any] = json.loads(result)
     flows, hops = summary["flows"], summary["performance"]["packet_hops"]
     started = None if summary["partial"] else flows["started"]
     end_ps = summary["end_ps"]

@@ -12,12 +12,12 @@ import shutil
 import tempfile
 import tomllib
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from backwater import _core
 from backwater._base import positions, toml
@@ -29,7 +29,6 @@ _LAYOUT = 1
 
 _MAX_SEED = 2**64 - 1
 
-Result = TypeVar("Result")
 
 SYSTEMS = {
     "bfc": "bfc",
@@ -225,7 +224,7 @@ class Scenario:
             ``key``, ``message``, ``hint``, ``source``, ``line``, ``column`` and ``text``.
 
         """
-        return [self._renamed(one) for one in self._call(_core.check)]
+        return [self._renamed(one) for one in _core.check(*self._inputs())]
 
     @cached_property
     def resolved(self) -> str:
@@ -233,7 +232,7 @@ class Scenario:
 
         It is read once, when it is first needed. Raises ``ScenarioError`` if there is an error.
         """
-        return str(self._call(_core.resolve)[0])
+        return self.loaded().resolved()
 
     @cached_property
     def values(self) -> dict[str, Any]:
@@ -286,7 +285,7 @@ class Scenario:
         of port has its headroom and ECN thresholds. Sizes are in bytes, times in ps, rates in bits
         per second. A value that the scheme does not use is None.
         """
-        found: dict[str, Any] = json.loads(self._call(_core.thresholds))
+        found: dict[str, Any] = json.loads(self.loaded().thresholds())
         return found
 
     def backpressure(self, edges: bool = False) -> dict[str, Any]:
@@ -295,11 +294,7 @@ class Scenario:
         With ``edges`` all edges are listed. Otherwise only those edges are listed whose removal
         leaves no cycle.
         """
-        graph: dict[str, Any] = json.loads(
-            _core.backpressure_graph(
-                str(self.path), list(self.overrides), self.seed, self.scheme, edges, self.profile
-            )
-        )
+        graph: dict[str, Any] = json.loads(self.loaded().backpressure_graph(edges))
         return graph
 
     def links(self) -> list[dict[str, Any]]:
@@ -311,7 +306,7 @@ class Scenario:
         can wait for each other in a cycle with these routes, ``circle`` has the ports of one such
         cycle.
         """
-        epochs: list[dict[str, Any]] = json.loads(self._call(_core.link_epochs))
+        epochs: list[dict[str, Any]] = json.loads(self.loaded().link_epochs())
         return epochs
 
     def resources(
@@ -341,7 +336,7 @@ class Scenario:
 
         def load(chosen: str | None) -> dict[str, Any]:
             one = fits[chosen].scenario
-            answer = one._call(_core.resources, packet_bytes, destinations=destinations)
+            answer = one.loaded().resources(packet_bytes, destinations)
             loaded: dict[str, Any] = json.loads(answer)
             return loaded
 
@@ -452,11 +447,13 @@ class Scenario:
 
     # --- The core ----------------------------------------------------------------------------
 
-    def _call(self, function: Callable[..., Result], *more: Any, **named: Any) -> Result:
-        """Call a function of the core and use the user's name of the scenario in its errors."""
-        given = (str(self.path), list(self.overrides), self.seed, self.scheme)
+    def _inputs(self) -> tuple[str, list[str], int | None, str | None, str | None]:
+        return str(self.path), list(self.overrides), self.seed, self.scheme, self.profile
+
+    def loaded(self) -> _core.Scenario:
+        """Read the scenario. Errors have the user's name of the scenario."""
         try:
-            return function(*given, *more, profile=self.profile, **named)
+            return _core.Scenario(*self._inputs())
         except ScenarioError as error:
             raise self.named(error) from error.__cause__
 

@@ -1,0 +1,60 @@
+//! Estimates of workloads.
+
+use std::path::PathBuf;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use scenario::Changes;
+use scenario::estimate::{Failure, estimate_file, estimate_scenario};
+use traffic::operations::Record;
+
+use crate::errors::raise;
+use crate::scenarios::load;
+
+/// Estimates a workload file, or the workload of a scenario (`.toml`), on a network of messages.
+///
+/// Returns a summary as JSON. If requested, it also returns the operations: columns of numbers as
+/// little-endian bytes, and the names of the kinds.
+#[pyfunction]
+#[pyo3(signature = (path, networks, record=false))]
+pub fn estimate<'py>(
+    py: Python<'py>,
+    path: PathBuf,
+    networks: Vec<String>,
+    record: bool,
+) -> PyResult<(String, Bound<'py, PyDict>)> {
+    let scenario = match path.extension() {
+        Some(ending) if ending == "toml" => Some(load(py, &path, &Changes::default())?),
+        _ => None,
+    };
+    let found = py
+        .detach(|| match &scenario {
+            Some(scenario) => estimate_scenario(scenario, &networks, record),
+            None => estimate_file(&path, &networks, record),
+        })
+        .map_err(|failure| match failure {
+            Failure::Input(error) => raise(py, "ScenarioError", (error.to_string(),)),
+            Failure::Run(error) => raise(py, "RunError", (error.to_string(),)),
+        })?;
+    let columns = PyDict::new(py);
+    let all = &found.records;
+    let bytes = |all: &mut dyn Iterator<Item = u8>| PyBytes::new(py, &all.collect::<Vec<_>>());
+    let u32s =
+        |value: fn(&Record) -> u32| bytes(&mut all.iter().flat_map(|one| value(one).to_le_bytes()));
+    let u64s =
+        |value: fn(&Record) -> u64| bytes(&mut all.iter().flat_map(|one| value(one).to_le_bytes()));
+    let mut kinds: Vec<&str> = all.iter().map(|one| one.kind).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let code = |one: &Record| kinds.iter().position(|kind| *kind == one.kind).unwrap_or(0) as u8;
+    columns.set_item("rank", u32s(|one| one.rank))?;
+    columns.set_item("index", u32s(|one| one.index))?;
+    columns.set_item("peer", u32s(|one| one.peer.unwrap_or(u32::MAX)))?;
+    columns.set_item("bytes", u64s(|one| one.bytes))?;
+    columns.set_item("ready_ps", u64s(|one| one.ready_ps))?;
+    columns.set_item("start_ps", u64s(|one| one.start_ps))?;
+    columns.set_item("end_ps", u64s(|one| one.end_ps))?;
+    columns.set_item("kind", bytes(&mut all.iter().map(code)))?;
+    columns.set_item("kinds", kinds)?;
+    Ok((found.summary.to_string(), columns))
+}
