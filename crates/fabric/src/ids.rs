@@ -45,6 +45,13 @@ impl LinkId {
         debug_assert!(port <= u16::MAX as u32);
         port as u16
     }
+
+    /// Returns a key for maps: the link and a number, such as that of a flow.
+    #[inline]
+    #[must_use]
+    pub const fn key_with(self, number: u32) -> u64 {
+        (self.bits() as u64) << 32 | number as u64
+    }
 }
 
 impl LocalNode {

@@ -132,8 +132,7 @@ impl Scenario {
         Value::Array(epochs.iter().map(entry).collect()).to_string()
     }
 
-    /// Returns the state that the systems of the papers need in each kind of switch, and the cost
-    /// of BFC and Floodgate, as JSON.
+    /// Returns the memory and work that schemes need in each kind of switch, as JSON.
     #[pyo3(signature = (packet_bytes=None, destinations=None))]
     fn resources(&self, packet_bytes: Option<f64>, destinations: Option<u64>) -> PyResult<String> {
         let found = crate::resources::resources(&self.0, packet_bytes, destinations);

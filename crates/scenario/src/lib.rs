@@ -7,6 +7,7 @@
 
 mod build;
 mod check;
+mod check_buffers;
 mod check_defaults;
 mod check_flows;
 mod check_links;

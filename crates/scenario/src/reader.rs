@@ -100,6 +100,12 @@ pub(crate) fn refuse_as<T>(
     })
 }
 
+/// Refuses a value of another type than expected.
+fn wrong_type<T>(node: &Node, expected: &str, hint: impl Into<String>) -> Read<T> {
+    let message = format!("expected {expected}, found {}", node.kind());
+    refuse_as(Code::WrongType, message, hint)
+}
+
 impl Context {
     pub fn error(
         &self,
@@ -412,11 +418,7 @@ impl<'a> Section<'a> {
 pub(crate) fn string(node: &Node) -> Read<String> {
     match &node.value {
         Value::String(s) => Ok(s.clone()),
-        _ => refuse_as(
-            Code::WrongType,
-            format!("expected a string, found {}", node.kind()),
-            "write it in quotes",
-        ),
+        _ => wrong_type(node, "a string", "write it in quotes"),
     }
 }
 
@@ -454,11 +456,7 @@ pub(crate) fn choice<T: Copy>(node: &Node, options: &[(&'static str, T)]) -> Rea
 pub(crate) fn boolean(node: &Node) -> Read<bool> {
     match &node.value {
         Value::Bool(b) => Ok(*b),
-        _ => refuse_as(
-            Code::WrongType,
-            format!("expected true or false, found {}", node.kind()),
-            "true or false",
-        ),
+        _ => wrong_type(node, "true or false", "true or false"),
     }
 }
 
@@ -475,11 +473,7 @@ pub(crate) fn quantity(node: &Node, of: &Dimension, min: u64, max: u64) -> Read<
             );
         }
         _ => {
-            return refuse_as(
-                Code::WrongType,
-                format!("expected a {}, found {}", of.noun, node.kind()),
-                example,
-            );
+            return wrong_type(node, &format!("a {}", of.noun), example);
         }
     };
     let value = match of.parse(text) {
@@ -501,11 +495,7 @@ pub(crate) fn quantity(node: &Node, of: &Dimension, min: u64, max: u64) -> Read<
 pub(crate) fn time_window(node: &Node, max: u64) -> Read<(u64, u64)> {
     let hint = "two times, from and to: [\"0us\", \"5ms\"]";
     let Value::Array(items) = &node.value else {
-        return refuse_as(
-            Code::WrongType,
-            format!("expected two times, found {}", node.kind()),
-            hint,
-        );
+        return wrong_type(node, "two times", hint);
     };
     let [from, to] = &items[..] else {
         return refuse(
@@ -538,11 +528,7 @@ pub(crate) fn count(node: &Node, min: u64, max: u64) -> Read<u64> {
             format!("{text} is not a whole number"),
             format!("it must be {expected}"),
         ),
-        _ => refuse_as(
-            Code::WrongType,
-            format!("expected {expected}, found {}", node.kind()),
-            expected,
-        ),
+        _ => wrong_type(node, &expected, &*expected),
     }
 }
 
@@ -555,11 +541,7 @@ pub(crate) fn number(node: &Node, min: f64, max: f64) -> Read<f64> {
         }
         Value::Float(text) => text.parse().unwrap_or(f64::NAN),
         _ => {
-            return refuse_as(
-                Code::WrongType,
-                format!("expected {expected}, found {}", node.kind()),
-                expected,
-            );
+            return wrong_type(node, &expected, &*expected);
         }
     };
     in_range(value, min, max, &expected)
@@ -577,11 +559,7 @@ pub(crate) fn fraction(node: &Node, min: f64, max: f64) -> Read<f64> {
             Ok(value) => Ok(value),
             Err(refusal) => refuse_as(refusal.code, refusal.message, format!("write {expected}")),
         },
-        _ => refuse_as(
-            Code::WrongType,
-            format!("expected {expected}, found {}", node.kind()),
-            expected,
-        ),
+        _ => wrong_type(node, &expected, &*expected),
     }
 }
 
@@ -600,10 +578,6 @@ fn in_range(value: f64, min: f64, max: f64, expected: &str) -> Read<f64> {
 pub(crate) fn array<'n>(node: &'n Node, what: &str) -> Read<&'n [Node]> {
     match &node.value {
         Value::Array(items) => Ok(items),
-        _ => refuse_as(
-            Code::WrongType,
-            format!("expected {what}, found {}", node.kind()),
-            what.to_owned(),
-        ),
+        _ => wrong_type(node, what, what),
     }
 }

@@ -182,23 +182,8 @@ fn regular(section: &Section<'_>, kind: &str, values: &Values) -> Option<Topolog
             link: host_link,
             uplink: upper("uplink"),
         },
-        "rail-optimised" | "gpu-racks" => TopologySpec::Servers(Servers {
-            wiring: match kind {
-                "gpu-racks" => Wiring::Racks,
-                _ => Wiring::Rails,
-            },
-            servers: number("servers"),
-            gpus_per_server: number("gpus_per_server"),
-            servers_per_segment: values
-                .some_count("servers_per_segment")
-                .unwrap_or(values.count("servers")) as u32,
-            nic_ports: number("nic_ports"),
-            planes: number("planes"),
-            spines: number("spines"),
-            scale_up: link(&values.table("scale_up")),
-            link: host_link,
-            uplink: upper("uplink"),
-        }),
+        "rail-optimised" => servers(Wiring::Rails, values, host_link, upper("uplink")),
+        "gpu-racks" => servers(Wiring::Racks, values, host_link, upper("uplink")),
         _ => TopologySpec::MultiDc {
             sites: number("sites"),
             leaves: number("leaves"),
@@ -213,14 +198,77 @@ fn regular(section: &Section<'_>, kind: &str, values: &Values) -> Option<Topolog
     buildable(section, &spec).then_some(spec)
 }
 
+/// Reads servers with GPUs.
+fn servers(wiring: Wiring, values: &Values, host_link: LinkSpec, uplink: LinkSpec) -> TopologySpec {
+    let number = |key: &str| values.count(key) as u32;
+    let segment = values.some_count("servers_per_segment");
+    TopologySpec::Servers(Servers {
+        wiring,
+        servers: number("servers"),
+        gpus_per_server: number("gpus_per_server"),
+        servers_per_segment: segment.map_or(number("servers"), |servers| servers as u32),
+        nic_ports: number("nic_ports"),
+        planes: number("planes"),
+        spines: number("spines"),
+        scale_up: link(&values.table("scale_up")),
+        link: host_link,
+        uplink,
+    })
+}
+
 /// Refuses numbers that define no valid network, or one that is too large.
 fn buildable(section: &Section<'_>, spec: &TopologySpec) -> bool {
-    let check = |links, ports, blame| check_totals(section, hosts(spec), links, ports, blame);
+    if let Some((key, message, hint)) = indivisible(spec) {
+        section.complain(key, message, hint);
+        return false;
+    }
+    let Some((links, ports, blame)) = links_and_ports(spec) else {
+        return true;
+    };
+    check_totals(section, hosts(spec), links, ports, blame)
+}
+
+/// Returns the key of a number that cannot be divided as the topology requires, a message and a
+/// hint.
+fn indivisible(spec: &TopologySpec) -> Option<(&'static str, String, &'static str)> {
     match *spec {
-        TopologySpec::Star { .. } | TopologySpec::Links { .. } => true,
-        TopologySpec::Dumbbell { left, right, .. } => {
-            check(0, u64::from(left.max(right)) + 1, "left")
-        }
+        TopologySpec::Clos {
+            aggs_per_pod: aggs,
+            cores,
+            ..
+        } if !cores.is_multiple_of(aggs) => Some((
+            "cores",
+            format!("{cores} cores cannot be shared out among {aggs} aggregation switches"),
+            "`cores` must be a multiple of `aggs_per_pod`",
+        )),
+        TopologySpec::FatTree { k, .. } if k % 2 != 0 => Some((
+            "k",
+            format!("a fat-tree of {k} ports does not exist"),
+            "`k` must be even",
+        )),
+        TopologySpec::DualHomed { pairs, hosts, .. } if hosts < pairs => Some((
+            "hosts",
+            format!("{hosts} hosts cannot be shared out among {pairs} pairs of ToRs"),
+            "every pair needs at least one host",
+        )),
+        TopologySpec::Servers(ref servers) if !servers.planes_fit() => Some((
+            "planes",
+            format!(
+                "{} planes cannot be had with {} ports of a NIC",
+                servers.planes, servers.nic_ports
+            ),
+            "`planes` must be 1, or the number of `nic_ports`",
+        )),
+        _ => None,
+    }
+}
+
+/// Returns the number of links, the largest number of ports of a switch, and the key that an error
+/// refers to. `None`: the ranges of the keys are a sufficient limit.
+fn links_and_ports(spec: &TopologySpec) -> Option<(u64, u64, &'static str)> {
+    // Each factor is below 2^16, so a product of three fits.
+    Some(match *spec {
+        TopologySpec::Dumbbell { left, right, .. } => (0, u64::from(left.max(right)) + 1, "left"),
         TopologySpec::LeafSpine {
             leaves,
             spines,
@@ -228,7 +276,7 @@ fn buildable(section: &Section<'_>, spec: &TopologySpec) -> bool {
             ..
         } => {
             let [l, s, h] = [leaves, spines, hosts_per_leaf].map(u64::from);
-            check(l * (h + s), (h + s).max(l), "leaves")
+            (l * (h + s), (h + s).max(l), "leaves")
         }
         TopologySpec::Clos {
             pods,
@@ -238,53 +286,22 @@ fn buildable(section: &Section<'_>, spec: &TopologySpec) -> bool {
             hosts_per_tor,
             ..
         } => {
-            if !cores.is_multiple_of(aggs_per_pod) {
-                let message = format!(
-                    "{cores} cores cannot be shared out among {aggs_per_pod} aggregation switches"
-                );
-                let hint = "`cores` must be a multiple of `aggs_per_pod`";
-                section.complain("cores", message, hint);
-                return false;
-            }
             let numbers = [pods, tors_per_pod, aggs_per_pod, cores, hosts_per_tor];
             let [p, t, a, c, h] = numbers.map(u64::from);
-            // Each factor is below 2^16, so a product of three fits.
             let links = p * t * h + p * t * a + p * c;
-            check(links, (h + a).max(t + c / a).max(p), "pods")
-        }
-        TopologySpec::FatTree { k, .. } => {
-            if k % 2 != 0 {
-                let message = format!("a fat-tree of {k} ports does not exist");
-                section.complain("k", message, "`k` must be even");
-            }
-            k % 2 == 0
+            (links, (h + a).max(t + c / a).max(p), "pods")
         }
         TopologySpec::DualHomed {
             pairs, hosts, aggs, ..
         } => {
-            if hosts < pairs {
-                let message =
-                    format!("{hosts} hosts cannot be shared out among {pairs} pairs of ToRs");
-                section.complain("hosts", message, "every pair needs at least one host");
-                return false;
-            }
             let [p, h, a] = [pairs, hosts, aggs].map(u64::from);
             let ports = (h.div_ceil(p) + a).max(2 * p);
-            check(2 * h + 2 * p * a, ports, "pairs")
+            (2 * h + 2 * p * a, ports, "pairs")
         }
         TopologySpec::Servers(ref servers) => {
-            if !servers.planes_fit() {
-                let message = format!(
-                    "{} planes cannot be had with {} ports of a NIC",
-                    servers.planes, servers.nic_ports
-                );
-                let hint = "`planes` must be 1, or the number of `nic_ports`";
-                section.complain("planes", message, hint);
-                return false;
-            }
             let below_spine = servers.leaves() / u64::from(servers.planes);
             let on_leaf = servers.gpus_per_leaf() + u64::from(servers.spines);
-            check(servers.links(), on_leaf.max(below_spine), "servers")
+            (servers.links(), on_leaf.max(below_spine), "servers")
         }
         TopologySpec::MultiDc {
             sites,
@@ -295,9 +312,12 @@ fn buildable(section: &Section<'_>, spec: &TopologySpec) -> bool {
         } => {
             let [d, l, s, h] = [sites, leaves, spines, hosts_per_leaf].map(u64::from);
             let links = d * (l * h + l * s + s) + d * (d - 1) / 2;
-            check(links, (h + s).max(l + 1).max(s + d - 1), "sites")
+            (links, (h + s).max(l + 1).max(s + d - 1), "sites")
         }
-    }
+        TopologySpec::Star { .. } | TopologySpec::FatTree { .. } | TopologySpec::Links { .. } => {
+            return None;
+        }
+    })
 }
 
 /// Returns names of nodes, from a list or from their number.

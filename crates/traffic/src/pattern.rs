@@ -20,6 +20,23 @@ pub enum Receiver {
     InTurn(Arc<[u32]>),
 }
 
+impl Receiver {
+    /// Returns the expected share of the events of which each host is the receiver.
+    fn shares(&self, hosts: u32) -> Vec<f64> {
+        let mut shares = vec![0.0; hosts as usize];
+        match self {
+            Self::Random => shares.fill(1.0 / f64::from(hosts)),
+            Self::Host(host) => shares[*host as usize] = 1.0,
+            Self::InTurn(list) => {
+                for &host in list.iter() {
+                    shares[host as usize] += 1.0 / list.len() as f64;
+                }
+            }
+        }
+        shares
+    }
+}
+
 /// An incast: many senders send to one receiver at one instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Incast {
@@ -150,13 +167,8 @@ impl Pattern {
             Self::Local { crossing } => {
                 let inside = (1.0 - crossing) * even(hosts.pairs_inside());
                 let across = crossing * even(hosts.pairs_in(Scope::InterRack));
-                all(&|src, dst| {
-                    if hosts.same_rack(src, dst) {
-                        inside
-                    } else {
-                        across
-                    }
-                });
+                let shares = [across, inside];
+                all(&|src, dst| shares[usize::from(hosts.same_rack(src, dst))]);
             }
             Self::Sites { sites } => {
                 let site = count / sites.max(&1);
@@ -168,16 +180,7 @@ impl Pattern {
                 all(&share_of(Scope::Any, hosts.pairs_in(Scope::Any)));
             }
             Self::Incast(incast) => {
-                let mut receives = vec![0.0; count as usize];
-                match &incast.receiver {
-                    Receiver::Random => receives.fill(1.0 / f64::from(count)),
-                    Receiver::Host(host) => receives[*host as usize] = 1.0,
-                    Receiver::InTurn(list) => {
-                        for &host in list.iter() {
-                            receives[host as usize] += 1.0 / list.len() as f64;
-                        }
-                    }
-                }
+                let receives = incast.receiver.shares(count);
                 all(&|src, dst| {
                     let share = share_of(incast.scope, hosts.peers(dst, incast.scope).into());
                     receives[dst as usize] * share(src, dst)

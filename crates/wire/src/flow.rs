@@ -12,9 +12,9 @@ use crate::bytes::{Reader, Writer};
 use crate::error::{Fault, Malformed, Unfit};
 use crate::ethernet::{Ethernet, SHORTEST, Tag};
 use crate::extension::{Extension, MESSAGE_PORT};
-use crate::frame::{Link, Network};
 use crate::int::{self, MD_PORT, PAPER_PORT};
 use crate::ip::{Ends, Ip, UDP, UDP_BYTES, Udp, ecn};
+use crate::network::{Link, Network};
 use crate::roce::{self, Aeth, Bth, CNP_BYTES, ICRC_BYTES, LARGEST_24, Reth, icrc, opcode};
 
 /// Initial TTL or hop limit. The switches of the dataplane do not decrement it.

@@ -19,9 +19,11 @@ pub mod frame;
 pub mod int;
 pub mod ip;
 pub mod neighbour;
+mod network;
 pub mod pause;
 pub mod roce;
 
 pub use bytes::Writer;
 pub use error::{Fault, Malformed, Unfit};
-pub use frame::{Link, Network, Sizes, decode, encode};
+pub use frame::{decode, encode};
+pub use network::{Link, Network, Sizes};

@@ -2,7 +2,7 @@
 
 use dataplane::units::Time;
 
-use super::table::{Column, Row, Value, column};
+use super::table::{Column, Row, columns};
 use crate::ids::NodeId;
 
 /// A probe of one switch, or equal ones in a row: while the network is empty, all see the same.
@@ -25,36 +25,16 @@ pub struct BufferSample {
 impl Row for BufferSample {
     const TABLE: &'static str = "queues";
     const ABOUT: &'static str = "A probe of one switch, or equal ones in a row.";
-    const COLUMNS: &'static [Column<Self>] = &[
-        column(
-            "at_ps",
-            Value::U64(|r| r.at_ps),
-            "When; of several, the last.",
-        ),
-        column("node", Value::U32(|r| r.node.bits()), "The switch."),
-        column("name", Value::NodeName(|r| r.node), "Its name."),
-        column("tier", Value::NodeTier(|r| r.node), "Its tier."),
-        column(
-            "used_bytes",
-            Value::U64(|r| r.used_bytes),
-            "Bytes in its shared buffer.",
-        ),
-        column(
-            "max_port_bytes",
-            Value::U64(|r| r.max_port_bytes),
-            "Bytes queued at its fullest port, with what is held for it.",
-        ),
-        column(
-            "from_ps",
-            Value::U64(|r| r.from_ps),
-            "When the first of the probes was.",
-        ),
-        column(
-            "probes",
-            Value::U64(|r| r.probes),
-            "How many probes, at equal distances.",
-        ),
-    ];
+    const COLUMNS: &'static [Column<Self>] = columns! {
+        U64 at_ps, "When; of several, the last.";
+        U32 node = |r| r.node.bits(), "The switch.";
+        NodeName name = |r| r.node, "Its name.";
+        NodeTier tier = |r| r.node, "Its tier.";
+        U64 used_bytes, "Bytes in its shared buffer.";
+        U64 max_port_bytes, "Bytes queued at its fullest port, with what is held for it.";
+        U64 from_ps, "When the first of the probes was.";
+        U64 probes, "How many probes, at equal distances.";
+    };
 
     /// The rows are already ordered: a probe samples all partitions in the order of the nodes.
     fn order(_: &mut Vec<Self>) {}

@@ -3,7 +3,7 @@
 use dataplane::units::Time;
 use traffic::Flow;
 
-use super::table::{Column, Row, Value, column};
+use super::table::{Column, Row, columns};
 
 /// One flow, finished or not.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,65 +50,26 @@ impl FlowRecord {
 impl Row for FlowRecord {
     const TABLE: &'static str = "flows";
     const ABOUT: &'static str = "A flow, finished or not.";
-    const COLUMNS: &'static [Column<Self>] = &[
-        column("id", Value::U32(|r| r.flow.id), "Number of the flow."),
-        column(
-            "source",
-            Value::TrafficName(|r| r.flow.source.into()),
-            "Name of its traffic.",
-        ),
-        column("src", Value::U32(|r| r.flow.src), "The host that sends."),
-        column("dst", Value::U32(|r| r.flow.dst), "The host that receives."),
-        column("bytes", Value::U64(|r| r.flow.bytes), "Payload."),
-        column("class", Value::U8(|r| r.flow.class), "Traffic class."),
-        column(
-            "incast",
-            Value::Bool(|r| r.flow.incast),
-            "It belongs to an incast.",
-        ),
-        column("port", Value::U16(|r| r.flow.port), "Port of the receiver."),
-        column("start_ps", Value::U64(|r| r.flow.start_ps), "Its start."),
-        column(
-            "received_ps",
-            Value::OptionU64(|r| r.received_ps),
-            "When the receiver had the last byte.",
-        ),
-        column(
-            "acked_ps",
-            Value::OptionU64(|r| r.acked_ps),
-            "When the sender had the last acknowledgement.",
-        ),
-        column(
-            "ideal_received_ps",
-            Value::U64(|r| r.ideal_received_ps),
-            "FCT to the receiver's last byte of the flow alone in the network.",
-        ),
-        column(
-            "ideal_acked_ps",
-            Value::U64(|r| r.ideal_acked_ps),
-            "FCT to the sender's last ACK of the flow alone in the network.",
-        ),
-        column(
-            "slowdown",
-            Value::OptionF64(Self::slowdown),
-            "FCT to the receiver's last byte over the ideal one.",
-        ),
-        column(
-            "slowdown_acked",
-            Value::OptionF64(Self::slowdown_acked),
-            "FCT to the sender's last ACK over the ideal one.",
-        ),
-        column(
-            "retransmitted",
-            Value::U32(|r| r.retransmitted),
-            "Data packets sent again, also by flows that did not finish.",
-        ),
-        column(
-            "finished",
-            Value::Bool(Self::is_finished),
-            "The receiver had everything, and the sender knows it.",
-        ),
-    ];
+    const COLUMNS: &'static [Column<Self>] = columns! {
+        U32 id = |r| r.flow.id, "Number of the flow.";
+        TrafficName source = |r| r.flow.source.into(), "Name of its traffic.";
+        U32 src = |r| r.flow.src, "The host that sends.";
+        U32 dst = |r| r.flow.dst, "The host that receives.";
+        U64 bytes = |r| r.flow.bytes, "Payload.";
+        U8 class = |r| r.flow.class, "Traffic class.";
+        Bool incast = |r| r.flow.incast, "It belongs to an incast.";
+        U16 port = |r| r.flow.port, "Port of the receiver.";
+        U64 start_ps = |r| r.flow.start_ps, "Its start.";
+        OptionU64 received_ps, "When the receiver had the last byte.";
+        OptionU64 acked_ps, "When the sender had the last acknowledgement.";
+        U64 ideal_received_ps, "FCT to the receiver's last byte of the flow alone in the network.";
+        U64 ideal_acked_ps, "FCT to the sender's last ACK of the flow alone in the network.";
+        OptionF64 slowdown = Self::slowdown, "FCT to the receiver's last byte over the ideal one.";
+        OptionF64 slowdown_acked = Self::slowdown_acked,
+            "FCT to the sender's last ACK over the ideal one.";
+        U32 retransmitted, "Data packets sent again, also by flows that did not finish.";
+        Bool finished = Self::is_finished, "The receiver had everything, and the sender knows it.";
+    };
 
     /// By the time of the last ACK; flows that never finished come last, in the order of their numbers.
     fn order(rows: &mut Vec<Self>) {

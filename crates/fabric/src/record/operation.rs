@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use dataplane::units::Time;
 
-use super::table::{Column, Row, Value, column};
+use super::table::{Column, Row, columns};
 use crate::ids::NodeId;
 
 /// An operation of a rank that has ended.
@@ -47,69 +47,27 @@ pub struct OperationRecord {
 impl Row for OperationRecord {
     const TABLE: &'static str = "operations";
     const ABOUT: &'static str = "An operation of a workload that has ended.";
-    const COLUMNS: &'static [Column<Self>] = &[
-        column(
-            "workload",
-            Value::TrafficName(|r| r.workload.into()),
-            "Name of the workload.",
-        ),
-        column("rank", Value::U32(|r| r.rank), "Its rank."),
-        column(
-            "index",
-            Value::U32(|r| r.index),
-            "Its place in the list of its rank.",
-        ),
-        column(
-            "host",
-            Value::U32(|r| r.host.bits()),
-            "The host of the rank.",
-        ),
-        column("kind", Value::Word(|r| r.kind), "What it did."),
-        column(
-            "peer",
-            Value::OptionU32(|r| r.peer),
-            "The other rank of a send or a receive.",
-        ),
-        column(
-            "group",
-            Value::OptionU32(|r| r.group),
-            "Group of a collective, by its place in the workload; null: all ranks.",
-        ),
-        column(
-            "instance",
-            Value::OptionU64(|r| r.instance),
-            "Which of the group's collectives it was.",
-        ),
-        column(
-            "part_of",
-            Value::OptionU32(|r| r.part_of),
+    const COLUMNS: &'static [Column<Self>] = columns! {
+        TrafficName workload = |r| r.workload.into(), "Name of the workload.";
+        U32 rank, "Its rank.";
+        U32 index, "Its place in the list of its rank.";
+        U32 host = |r| r.host.bits(), "The host of the rank.";
+        Word kind, "What it did.";
+        OptionU32 peer, "The other rank of a send or a receive.";
+        OptionU32 group, "Group of a collective, by its place in the workload; null: all ranks.";
+        OptionU64 instance, "Which of the group's collectives it was.";
+        OptionU32 part_of,
             "The collective of the file's list that it was a part of: its `instance` among those \
-             that are `composed`.",
-        ),
-        column("bytes", Value::U64(|r| r.bytes), "Payload."),
-        column(
-            "ready_ps",
-            Value::U64(|r| r.ready_ps),
-            "When its dependencies were met.",
-        ),
-        column("start_ps", Value::U64(|r| r.start_ps), "When it started."),
-        column("end_ps", Value::U64(|r| r.end_ps), "When it ended."),
-        column(
-            "released_by",
-            Value::OptionU32(|r| r.released_by),
-            "The operation of this rank that it waited for last before it started.",
-        ),
-        column(
-            "ended_by_rank",
-            Value::OptionU32(|r| r.ended_by.map(|by| by.0)),
-            "The rank whose message ended it.",
-        ),
-        column(
-            "ended_by_index",
-            Value::OptionU32(|r| r.ended_by.map(|by| by.1)),
-            "The operation of that rank.",
-        ),
-    ];
+             that are `composed`.";
+        U64 bytes, "Payload.";
+        U64 ready_ps, "When its dependencies were met.";
+        U64 start_ps, "When it started.";
+        U64 end_ps, "When it ended.";
+        OptionU32 released_by,
+            "The operation of this rank that it waited for last before it started.";
+        OptionU32 ended_by_rank = |r| r.ended_by.map(|by| by.0), "The rank whose message ended it.";
+        OptionU32 ended_by_index = |r| r.ended_by.map(|by| by.1), "The operation of that rank.";
+    };
 
     /// By the time of the end.
     fn order(rows: &mut Vec<Self>) {
@@ -186,73 +144,31 @@ impl CollectiveRecord {
 impl Row for CollectiveRecord {
     const TABLE: &'static str = "collectives";
     const ABOUT: &'static str = "A collective operation that all its ranks have ended.";
-    const COLUMNS: &'static [Column<Self>] = &[
-        column(
-            "workload",
-            Value::TrafficName(|r| r.workload.into()),
-            "Name of the workload.",
-        ),
-        column(
-            "group",
-            Value::OptionU32(|r| r.group),
-            "Its group, by its place in the workload; null: all ranks.",
-        ),
-        column(
-            "group_name",
-            Value::OptionText(|r| r.group_name.clone()),
-            "The name of the group.",
-        ),
-        column(
-            "instance",
-            Value::U64(|r| r.instance),
+    const COLUMNS: &'static [Column<Self>] = columns! {
+        TrafficName workload = |r| r.workload.into(), "Name of the workload.";
+        OptionU32 group, "Its group, by its place in the workload; null: all ranks.";
+        OptionText group_name = |r| r.group_name.clone(), "The name of the group.";
+        U64 instance,
             "Which of the group's collectives it was; of a composed one its place in the list of \
-             the workload's file.",
-        ),
-        column(
-            "composed",
-            Value::Bool(|r| r.composed),
-            "Sends, receives and computations of the file make it up.",
-        ),
-        column("kind", Value::Word(|r| r.kind), "What it did."),
-        column("ranks", Value::U32(|r| r.ranks), "How many took part."),
-        column(
-            "bytes",
-            Value::U64(|r| r.bytes),
-            "Bytes of the whole vector; of an all-to-allv those that all members have for each.",
-        ),
-        column(
-            "start_ps",
-            Value::U64(|r| r.start_ps),
-            "When the first rank started it.",
-        ),
-        column(
-            "last_start_ps",
-            Value::U64(|r| r.last_start_ps),
-            "When the last rank started it.",
-        ),
-        column(
-            "end_ps",
-            Value::U64(|r| r.end_ps),
-            "When the last rank ended it.",
-        ),
-        column("last_rank", Value::U32(|r| r.last_rank), "That rank."),
-        column(
-            "algorithm_bps",
-            Value::OptionF64(Self::algorithm_bps),
-            "Bytes of the vector over the time from the first start to the last end, in bit/s.",
-        ),
-        column(
-            "bus_bps",
-            Value::OptionF64(Self::bus_bps),
+             the workload's file.";
+        Bool composed, "Sends, receives and computations of the file make it up.";
+        Word kind, "What it did.";
+        U32 ranks, "How many took part.";
+        U64 bytes,
+            "Bytes of the whole vector; of an all-to-allv those that all members have for each.";
+        U64 start_ps, "When the first rank started it.";
+        U64 last_start_ps, "When the last rank started it.";
+        U64 end_ps, "When the last rank ended it.";
+        U32 last_rank, "That rank.";
+        OptionF64 algorithm_bps = Self::algorithm_bps,
+            "Bytes of the vector over the time from the first start to the last end, in bit/s.";
+        OptionF64 bus_bps = Self::bus_bps,
             "The same times the factor of its kind, comparable with the rate of a link; of an \
-             all-to-allv that of its busiest member.",
-        ),
-        column(
-            "bound_bps",
-            Value::OptionF64(Self::bound_bps),
-            "The bus bandwidth that the links of its members' hosts allow at most; null: not known.",
-        ),
-    ];
+             all-to-allv that of its busiest member.";
+        OptionF64 bound_bps = Self::bound_bps,
+            "The bus bandwidth that the links of its members' hosts allow at most; null: not \
+             known.";
+    };
 
     /// By the time of the end.
     fn order(rows: &mut Vec<Self>) {
@@ -288,46 +204,20 @@ pub struct RankRecord {
 impl Row for RankRecord {
     const TABLE: &'static str = "ranks";
     const ABOUT: &'static str = "A rank of a workload.";
-    const COLUMNS: &'static [Column<Self>] = &[
-        column(
-            "workload",
-            Value::TrafficName(|r| r.workload.into()),
-            "Name of the workload.",
-        ),
-        column("rank", Value::U32(|r| r.rank), "The rank."),
-        column("host", Value::U32(|r| r.host.bits()), "Its host."),
-        column(
-            "ended",
-            Value::U32(|r| r.ended),
-            "Operations that have ended.",
-        ),
-        column(
-            "operations",
-            Value::U32(|r| r.operations),
-            "All its operations.",
-        ),
-        column("start_ps", Value::U64(|r| r.start_ps), "When it started."),
-        column(
-            "end_ps",
-            Value::OptionU64(|r| r.end_ps),
-            "When its last operation ended.",
-        ),
-        column(
-            "computing_ps",
-            Value::U64(|r| r.computing_ps),
-            "Time in which it computed.",
-        ),
-        column(
-            "exposed_ps",
-            Value::U64(|r| r.exposed_ps),
-            "Exposed communication: it sent, received or waited for messages, and did not compute.",
-        ),
-        column(
-            "idle_ps",
-            Value::U64(|r| r.idle_ps),
-            "Time up to its end in which no operation was under way.",
-        ),
-    ];
+    const COLUMNS: &'static [Column<Self>] = columns! {
+        TrafficName workload = |r| r.workload.into(), "Name of the workload.";
+        U32 rank, "The rank.";
+        U32 host = |r| r.host.bits(), "Its host.";
+        U32 ended, "Operations that have ended.";
+        U32 operations, "All its operations.";
+        U64 start_ps, "When it started.";
+        OptionU64 end_ps, "When its last operation ended.";
+        U64 computing_ps, "Time in which it computed.";
+        U64 exposed_ps,
+            "Exposed communication: it sent, received or waited for messages, and did not \
+             compute.";
+        U64 idle_ps, "Time up to its end in which no operation was under way.";
+    };
 
     /// By rank.
     fn order(rows: &mut Vec<Self>) {

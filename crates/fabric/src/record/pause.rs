@@ -2,7 +2,7 @@
 
 use dataplane::units::Time;
 
-use super::table::{Column, Row, Value, column, traffic_class};
+use super::table::{Column, Row, columns, traffic_class};
 use crate::ids::NodeId;
 
 /// One interval during which PFC paused a class of a port, or that was still open at the end.
@@ -27,29 +27,17 @@ pub struct PauseRecord {
 impl Row for PauseRecord {
     const TABLE: &'static str = "pauses";
     const ABOUT: &'static str = "An interval during which PFC held a port's class.";
-    const COLUMNS: &'static [Column<Self>] = &[
-        column(
-            "node",
-            Value::U32(|r| r.node.bits()),
-            "The node that had to wait.",
-        ),
-        column("name", Value::NodeName(|r| r.node), "Its name."),
-        column("tier", Value::NodeTier(|r| r.node), "Its tier."),
-        column("port", Value::U16(|r| r.port), "Its port."),
-        traffic_class!(),
-        column("from_ps", Value::U64(|r| r.from_ps), "XOFF took effect."),
-        column(
-            "to_ps",
-            Value::U64(|r| r.to_ps),
-            "XON took effect, or the run ended.",
-        ),
-        column("open", Value::Bool(|r| r.open), "XON never came."),
-        column(
-            "number",
-            Value::OptionU32(|r| r.number),
-            "Which of the pauses of this port and class, where pauses are followed.",
-        ),
-    ];
+    const COLUMNS: &'static [Column<Self>] = columns! {
+        U32 node = |r| r.node.bits(), "The node that had to wait.";
+        NodeName name = |r| r.node, "Its name.";
+        NodeTier tier = |r| r.node, "Its tier.";
+        U16 port, "Its port.";
+        [traffic_class!()];
+        U64 from_ps, "XOFF took effect.";
+        U64 to_ps, "XON took effect, or the run ended.";
+        Bool open, "XON never came.";
+        OptionU32 number, "Which of the pauses of this port and class, where pauses are followed.";
+    };
 
     /// In the order of their ends; those that are open come last.
     fn order(rows: &mut Vec<Self>) {

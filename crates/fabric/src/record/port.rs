@@ -3,7 +3,7 @@
 use dataplane::sink::DROP_CAUSES;
 use dataplane::units::Time;
 
-use super::table::{Column, Row, Value, column};
+use super::table::{Column, Row, columns};
 use crate::ids::NodeId;
 
 /// Everything counted at one port (its sending direction), over the whole run.
@@ -67,120 +67,38 @@ pub const DROP_NAMES: [&str; DROP_CAUSES] = [
 impl Row for PortRecord {
     const TABLE: &'static str = "ports";
     const ABOUT: &'static str = "A port in its sending direction, over the whole run.";
-    const COLUMNS: &'static [Column<Self>] = &[
-        column(
-            "node",
-            Value::U32(|r| r.node.bits()),
-            "The node that sends.",
-        ),
-        column("name", Value::NodeName(|r| r.node), "Its name."),
-        column("tier", Value::NodeTier(|r| r.node), "Its tier."),
-        column("port", Value::U16(|r| r.port), "Its port."),
-        column(
-            "peer",
-            Value::U32(|r| r.peer.bits()),
-            "The node at the other end.",
-        ),
-        column(
-            "peer_name",
-            Value::PeerName(|r| (r.node, r.port, r.peer)),
-            "Name of the neighbour, followed by `#n` if several links join the two nodes.",
-        ),
-        column("peer_tier", Value::NodeTier(|r| r.peer), "Its tier."),
-        column(
-            "direction",
-            Value::Direction(|r| (r.node, r.peer)),
-            "`up`, `down` or `side`.",
-        ),
-        column("rate_bps", Value::U64(|r| r.rate_bps), "Speed of the link."),
-        column(
-            "delay_ps",
-            Value::U64(|r| r.delay_ps),
-            "Propagation delay of the link.",
-        ),
-        column("tx_packets", Value::U64(|r| r.tx_packets), "Frames sent."),
-        column("tx_bytes", Value::U64(|r| r.tx_bytes), "Bytes sent."),
-        column(
-            "tx_data_bytes",
-            Value::U64(|r| r.tx_data_bytes),
-            "Bytes of data packets, headers included.",
-        ),
-        column(
-            "tx_reply_bytes",
-            Value::U64(|r| r.tx_reply_bytes),
-            "Bytes of ACKs, NAKs and CNPs.",
-        ),
-        column(
-            "tx_credit_bytes",
-            Value::U64(|r| r.tx_credit_bytes),
-            "Bytes of credits between switches.",
-        ),
-        column(
-            "marked",
-            Value::U64(|r| r.marked),
-            "Data packets that left marked by this port.",
-        ),
-        column(
-            "max_queue_bytes",
-            Value::U64(|r| r.max_queue_bytes),
-            "Most bytes ever queued at this port.",
-        ),
-        column(
-            "max_port_bytes",
-            Value::U64(|r| r.max_port_bytes),
-            "The same with what was held for this port.",
-        ),
-        column(
-            "pauses",
-            Value::U64(|r| r.pauses),
-            "Times that PFC began to pause a class of the port.",
-        ),
-        column(
-            "resumes",
-            Value::U64(|r| r.resumes),
-            "Times that such a pause ended: XON arrived, or the pause time was over.",
-        ),
-        column(
-            "pause_frames",
-            Value::U64(|r| r.pause_frames),
-            "PFC frames with XOFF received, repetitions included.",
-        ),
-        column(
-            "resume_frames",
-            Value::U64(|r| r.resume_frames),
-            "PFC frames with XON received.",
-        ),
-        column(
-            "paused_ps",
-            Value::U64(|r| r.paused_ps),
-            "Time during which PFC held at least one class.",
-        ),
-        column(
-            "dropped_buffer",
-            Value::U64(|r| r.dropped[0]),
-            "Packets for this port that found the buffer full.",
-        ),
-        column(
-            "dropped_egress_threshold",
-            Value::U64(|r| r.dropped[1]),
-            "Packets over the threshold of their egress.",
-        ),
-        column(
-            "dropped_no_route",
-            Value::U64(|r| r.dropped[2]),
-            "Packets to a destination without a route.",
-        ),
-        column(
-            "dropped_link",
-            Value::U64(|r| r.dropped[3]),
-            "Packets lost on the link.",
-        ),
-        column(
-            "dropped_credit_limit",
-            Value::U64(|r| r.dropped[4]),
-            "Credits that found too many waiting.",
-        ),
-    ];
+    const COLUMNS: &'static [Column<Self>] = columns! {
+        U32 node = |r| r.node.bits(), "The node that sends.";
+        NodeName name = |r| r.node, "Its name.";
+        NodeTier tier = |r| r.node, "Its tier.";
+        U16 port, "Its port.";
+        U32 peer = |r| r.peer.bits(), "The node at the other end.";
+        PeerName peer_name = |r| (r.node, r.port, r.peer),
+            "Name of the neighbour, followed by `#n` if several links join the two nodes.";
+        NodeTier peer_tier = |r| r.peer, "Its tier.";
+        Direction direction = |r| (r.node, r.peer), "`up`, `down` or `side`.";
+        U64 rate_bps, "Speed of the link.";
+        U64 delay_ps, "Propagation delay of the link.";
+        U64 tx_packets, "Frames sent.";
+        U64 tx_bytes, "Bytes sent.";
+        U64 tx_data_bytes, "Bytes of data packets, headers included.";
+        U64 tx_reply_bytes, "Bytes of ACKs, NAKs and CNPs.";
+        U64 tx_credit_bytes, "Bytes of credits between switches.";
+        U64 marked, "Data packets that left marked by this port.";
+        U64 max_queue_bytes, "Most bytes ever queued at this port.";
+        U64 max_port_bytes, "The same with what was held for this port.";
+        U64 pauses, "Times that PFC began to pause a class of the port.";
+        U64 resumes, "Times that such a pause ended: XON arrived, or the pause time was over.";
+        U64 pause_frames, "PFC frames with XOFF received, repetitions included.";
+        U64 resume_frames, "PFC frames with XON received.";
+        U64 paused_ps, "Time during which PFC held at least one class.";
+        U64 dropped_buffer = |r| r.dropped[0], "Packets for this port that found the buffer full.";
+        U64 dropped_egress_threshold = |r| r.dropped[1],
+            "Packets over the threshold of their egress.";
+        U64 dropped_no_route = |r| r.dropped[2], "Packets to a destination without a route.";
+        U64 dropped_link = |r| r.dropped[3], "Packets lost on the link.";
+        U64 dropped_credit_limit = |r| r.dropped[4], "Credits that found too many waiting.";
+    };
 
     /// The engine makes them in the order of node and port.
     fn order(_: &mut Vec<Self>) {}
@@ -204,27 +122,15 @@ pub struct ActiveRecord {
 impl Row for ActiveRecord {
     const TABLE: &'static str = "active";
     const ABOUT: &'static str = "How many probes saw a number of active flows at a port.";
-    const COLUMNS: &'static [Column<Self>] = &[
-        column("node", Value::U32(|r| r.node.bits()), "The switch."),
-        column("name", Value::NodeName(|r| r.node), "Its name."),
-        column("tier", Value::NodeTier(|r| r.node), "Its tier."),
-        column("port", Value::U16(|r| r.port), "Its port."),
-        column(
-            "direction",
-            Value::Direction(|r| (r.node, r.peer)),
-            "`up`, `down` or `side`.",
-        ),
-        column(
-            "active",
-            Value::U32(|r| r.active),
-            "Flows with at least one packet queued at the port.",
-        ),
-        column(
-            "probes",
-            Value::U64(|r| r.probes),
-            "Probes that saw this number.",
-        ),
-    ];
+    const COLUMNS: &'static [Column<Self>] = columns! {
+        U32 node = |r| r.node.bits(), "The switch.";
+        NodeName name = |r| r.node, "Its name.";
+        NodeTier tier = |r| r.node, "Its tier.";
+        U16 port, "Its port.";
+        Direction direction = |r| (r.node, r.peer), "`up`, `down` or `side`.";
+        U32 active, "Flows with at least one packet queued at the port.";
+        U64 probes, "Probes that saw this number.";
+    };
 
     /// In the order of the ports.
     fn order(_: &mut Vec<Self>) {}

@@ -42,6 +42,28 @@ pub const fn column<R>(name: &'static str, value: Value<R>, about: &'static str)
     Column { name, value, about }
 }
 
+/// Declares columns: the type, the name, and one sentence. The value of a column is the field of its
+/// name, or the result of the function after `=`. An entry in brackets is a column by itself.
+macro_rules! columns {
+    ($($([$column:expr])? $($kind:ident $name:ident $(= $value:expr)?, $about:expr)?;)*) => {
+        &[$(
+            $($column,)?
+            $($crate::record::table::column(
+                stringify!($name),
+                $crate::record::table::columns!(@value $kind $name $($value)?),
+                $about,
+            ),)?
+        )*]
+    };
+    (@value $kind:ident $name:ident) => {
+        $crate::record::table::Value::$kind(|row| row.$name)
+    };
+    (@value $kind:ident $name:ident $value:expr) => {
+        $crate::record::table::Value::$kind($value)
+    };
+}
+pub(crate) use columns;
+
 /// The column `class` of rows whose field `class` is a class of the dataplane.
 // SW-03: results use the scenario's numbers
 macro_rules! traffic_class {

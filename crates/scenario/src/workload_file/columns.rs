@@ -159,21 +159,18 @@ impl Columns {
         })
     }
 
-    /// Converts a row to an operation. [`Checker`] checks its values.
-    pub fn operation(&self, row: usize, workload: &Workload) -> Result<Operation, String> {
-        let kind = self.text("kind", row).ok_or("\"kind\" is null")?;
-        let u16s = |name| self.number::<UInt16Type>(name, row);
-        let u32s = |name| self.number::<UInt32Type>(name, row);
-        let u64s = |name| self.number::<UInt64Type>(name, row);
-        let (peer, tag) = (u32s("peer"), u64s("tag"));
-        let bytes = u64s("bytes").unwrap_or(0);
-        let channel = u16s("channel").unwrap_or(0);
-        let class = self.number::<UInt8Type>("class", row).unwrap_or(0);
-        let latency_ps = u64s("latency_ps").unwrap_or(0);
-        let is_collective = CollectiveKind::of_word(kind).is_some();
-        if !is_collective && !["calc", "send", "recv"].contains(&kind) {
-            return Err(unknown_kind(kind));
-        }
+    /// Returns the group of a collective.
+    fn group(&self, row: usize, workload: &Workload) -> Result<Option<u32>, String> {
+        let Some(name) = self.text("group", row) else {
+            return Ok(None);
+        };
+        let found = workload.groups.iter().position(|group| group.name == name);
+        let found = found.ok_or_else(|| format!("there is no group \"{name}\""))?;
+        Ok(Some(found as u32))
+    }
+
+    /// Checks that columns for other kinds of operations are null.
+    fn check_columns(&self, row: usize, kind: &str, is_collective: bool) -> Result<(), String> {
         let only = |name: &str, for_this: bool, whose: &str| {
             if for_this || self.find(name, row).is_none() {
                 Ok(())
@@ -191,7 +188,25 @@ impl Columns {
             only(name, kind == "all-to-allv", "all-to-allv")?;
         }
         only("peer", kind != "calc", "send, recv and broadcast")?;
-        only("part_of", !is_collective, "calc, send and recv")?;
+        only("part_of", !is_collective, "calc, send and recv")
+    }
+
+    /// Converts a row to an operation. [`Checker`] checks its values.
+    pub fn operation(&self, row: usize, workload: &Workload) -> Result<Operation, String> {
+        let kind = self.text("kind", row).ok_or("\"kind\" is null")?;
+        let u16s = |name| self.number::<UInt16Type>(name, row);
+        let u32s = |name| self.number::<UInt32Type>(name, row);
+        let u64s = |name| self.number::<UInt64Type>(name, row);
+        let (peer, tag) = (u32s("peer"), u64s("tag"));
+        let bytes = u64s("bytes").unwrap_or(0);
+        let channel = u16s("channel").unwrap_or(0);
+        let class = self.number::<UInt8Type>("class", row).unwrap_or(0);
+        let latency_ps = u64s("latency_ps").unwrap_or(0);
+        let is_collective = CollectiveKind::of_word(kind).is_some();
+        if !is_collective && !["calc", "send", "recv"].contains(&kind) {
+            return Err(unknown_kind(kind));
+        }
+        self.check_columns(row, kind, is_collective)?;
         let work = match kind {
             "calc" => Work::Calc {
                 duration_ps: u64s("duration_ps").unwrap_or(0),
@@ -213,15 +228,9 @@ impl Columns {
             }),
             word => {
                 let kind = CollectiveKind::of_word(word).ok_or_else(|| unknown_kind(word))?;
-                let group = self.text("group", row).map(|name| {
-                    let found = workload.groups.iter().position(|group| group.name == name);
-                    found
-                        .map(|at| at as u32)
-                        .ok_or_else(|| format!("there is no group \"{name}\""))
-                });
                 Work::Collective(Box::new(Collective {
                     kind,
-                    group: group.transpose()?,
+                    group: self.group(row, workload)?,
                     instance: tag,
                     bytes,
                     root: peer.unwrap_or(0),
@@ -257,6 +266,15 @@ fn unknown_kind(word: &str) -> String {
             format!("there is no kind \"{word}\"; expected {}", all.join(", "))
         }
     }
+}
+
+fn check_time(name: &str, ps: u64) -> Result<(), String> {
+    if ps > MOST_PS {
+        return Err(format!(
+            "\"{name}\" is {ps} ps; at most {MOST_PS} (20 hours) is possible"
+        ));
+    }
+    Ok(())
 }
 
 /// Checks operations one by one. // OPS-02
@@ -297,26 +315,10 @@ impl<'a> Checker<'a> {
                 "it waits for operation {before}; expected an index below its own"
             ));
         }
-        let triggers = self.workload.triggers.len();
-        let trigger = |name: &str, number: Option<u32>| match number {
-            Some(number) if number as usize >= triggers => Err(format!(
-                "\"{name}\" is trigger {number}, but there are {triggers}"
-            )),
-            _ => Ok(()),
-        };
-        trigger("trigger", operation.trigger)?;
+        self.check_trigger("trigger", operation.trigger)?;
         if let Some(whole) = operation.part_of {
             self.check_part(rank, whole)?;
         }
-        let time = |name: &str, ps: u64| {
-            if ps > MOST_PS {
-                Err(format!(
-                    "\"{name}\" is {ps} ps; at most {MOST_PS} (20 hours) is possible"
-                ))
-            } else {
-                Ok(())
-            }
-        };
         let class = match &operation.work {
             Work::Send(send) => send.class,
             Work::Collective(collective) => collective.class,
@@ -343,13 +345,17 @@ impl<'a> Checker<'a> {
                 "{largest} bytes; at most {MOST_BYTES} (256 TiB) are possible"
             ));
         }
-        match &operation.work {
-            Work::Calc { duration_ps } => time("duration_ps", *duration_ps),
+        self.check_work(rank, &operation.work)
+    }
+
+    fn check_work(&mut self, rank: u32, work: &Work) -> Result<(), String> {
+        match work {
+            Work::Calc { duration_ps } => check_time("duration_ps", *duration_ps),
             Work::Send(send) => {
                 self.check_peer(rank, send.to)?;
-                time("latency_ps", send.latency_ps)?;
-                trigger("on_sent", send.on_sent)?;
-                trigger("on_received", send.on_received)
+                check_time("latency_ps", send.latency_ps)?;
+                self.check_trigger("on_sent", send.on_sent)?;
+                self.check_trigger("on_received", send.on_received)
             }
             Work::Receive(receive) => {
                 if let Some(from) = receive.from {
@@ -365,9 +371,19 @@ impl<'a> Checker<'a> {
                 }
             }
             Work::Collective(collective) => {
-                time("latency_ps", collective.latency_ps)?;
+                check_time("latency_ps", collective.latency_ps)?;
                 self.check_collective(rank, collective)
             }
+        }
+    }
+
+    fn check_trigger(&self, name: &str, number: Option<u32>) -> Result<(), String> {
+        let triggers = self.workload.triggers.len();
+        match number {
+            Some(number) if number as usize >= triggers => Err(format!(
+                "\"{name}\" is trigger {number}, but there are {triggers}"
+            )),
+            _ => Ok(()),
         }
     }
 

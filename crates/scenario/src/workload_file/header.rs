@@ -258,141 +258,142 @@ fn time(key: &str, value: &Value) -> Result<u64, String> {
 /// Largest rendezvous request or reply: 1 MiB.
 const MOST_RENDEZVOUS_BYTES: u64 = 1 << 20;
 
-/// Names of all options; docs/workloads.md describes them.
-pub const OPTIONS: [&str; 21] = [
-    "matching",
-    "send_end",
-    "receive_end",
-    "rendezvous_above_bytes",
-    "rendezvous_message_bytes",
-    "queue_pairs",
-    "ready_order",
-    "instances",
-    "send_holds_to_end",
-    "receive_holds_while_waiting",
-    "overhead_ps",
-    "overhead_per_byte_ps",
-    "gap_ps",
-    "gap_per_byte_ps",
-    "reduction_ps",
-    "reduction_per_byte_ps",
-    "reduction_grain_ps",
-    "copy_ps",
-    "server_ranks",
-    "latency_across_ps",
-    "algorithms",
+/// Sets one option from its value. The second argument is the name of the option.
+type Set = fn(&mut Options, &str, &Value) -> Result<(), String>;
+
+/// All options: their names and their setters. docs/workloads.md describes them.
+const OPTIONS: [(&str, Set); 21] = [
+    ("matching", |options, key, value| {
+        let words = [
+            ("tag-and-source", Matching::TagAndSource),
+            ("bytes", Matching::Bytes),
+            ("none", Matching::None),
+        ];
+        word(key, value, &words).map(|matching| options.matching = matching)
+    }),
+    ("send_end", |options, key, value| {
+        let words = [
+            ("eager", SendEnd::Eager),
+            ("acknowledged", SendEnd::Acknowledged),
+            ("received", SendEnd::Received),
+        ];
+        word(key, value, &words).map(|end| options.send_end = end)
+    }),
+    ("receive_end", |options, key, value| {
+        let words = [
+            ("received", ReceiveEnd::Received),
+            ("acknowledged", ReceiveEnd::Acknowledged),
+        ];
+        word(key, value, &words).map(|end| options.receive_end = end)
+    }),
+    ("rendezvous_above_bytes", |options, key, value| {
+        let bytes = (!value.is_null()).then(|| whole(key, value));
+        bytes
+            .transpose()
+            .map(|bytes| options.rendezvous_above_bytes = bytes)
+    }),
+    ("rendezvous_message_bytes", |options, key, value| {
+        let bytes = whole(key, value)?;
+        if bytes > MOST_RENDEZVOUS_BYTES {
+            return Err(format!(
+                "option \"{key}\" is {bytes}; at most {MOST_RENDEZVOUS_BYTES} are possible"
+            ));
+        }
+        options.rendezvous_message_bytes = bytes;
+        Ok(())
+    }),
+    ("queue_pairs", |options, key, value| {
+        let words = [
+            ("per-channel", QueuePairs::PerChannel),
+            ("per-message", QueuePairs::PerMessage),
+        ];
+        word(key, value, &words).map(|pairs| options.queue_pairs = pairs)
+    }),
+    ("ready_order", |options, key, value| {
+        let words = [
+            ("index", ReadyOrder::Index),
+            ("first-ready", ReadyOrder::FirstReady),
+            ("last-ready", ReadyOrder::LastReady),
+        ];
+        word(key, value, &words).map(|order| options.ready_order = order)
+    }),
+    ("instances", |options, key, value| {
+        let words = [("index", Instances::Index), ("start", Instances::Start)];
+        word(key, value, &words).map(|instances| options.instances = instances)
+    }),
+    ("send_holds_to_end", |options, key, value| {
+        flag(key, value).map(|holds| options.send_holds_to_end = holds)
+    }),
+    ("receive_holds_while_waiting", |options, key, value| {
+        flag(key, value).map(|holds| options.receive_holds_while_waiting = holds)
+    }),
+    ("overhead_ps", |options, key, value| {
+        time(key, value).map(|ps| options.overhead_ps = ps)
+    }),
+    ("overhead_per_byte_ps", |options, key, value| {
+        per_byte(key, value).map(|rate| options.overhead_per_byte = rate)
+    }),
+    ("gap_ps", |options, key, value| {
+        time(key, value).map(|ps| options.gap_ps = ps)
+    }),
+    ("gap_per_byte_ps", |options, key, value| {
+        per_byte(key, value).map(|rate| options.gap_per_byte = rate)
+    }),
+    ("reduction_ps", |options, key, value| {
+        time(key, value).map(|ps| options.reduction_ps = ps)
+    }),
+    ("reduction_per_byte_ps", |options, key, value| {
+        per_byte(key, value).map(|rate| options.reduction_per_byte = rate)
+    }),
+    ("reduction_grain_ps", |options, key, value| {
+        time(key, value).map(|ps| options.reduction_grain_ps = ps)
+    }),
+    ("copy_ps", |options, key, value| {
+        time(key, value).map(|ps| options.copy_ps = ps)
+    }),
+    ("server_ranks", |options, key, value| {
+        let ranks = whole(key, value)?;
+        let fits = u32::try_from(ranks);
+        let fits = fits.map_err(|_| format!("option \"{key}\" is {ranks}, more than there can be"));
+        fits.map(|ranks| options.server_ranks = ranks)
+    }),
+    ("latency_across_ps", |options, key, value| {
+        time(key, value).map(|ps| options.latency_across_ps = ps)
+    }),
+    ("algorithms", |options, _, value| {
+        set_algorithms(options, value)
+    }),
 ];
+
+fn flag(key: &str, value: &Value) -> Result<bool, String> {
+    let flag = value.as_bool();
+    flag.ok_or_else(|| format!("option \"{key}\" is {value}; expected true or false"))
+}
+
+/// Sets the algorithms of kinds of collectives.
+fn set_algorithms(options: &mut Options, value: &Value) -> Result<(), String> {
+    for (kind, algorithm) in object("option \"algorithms\"", value)? {
+        let kind = CollectiveKind::of_word(kind).ok_or_else(|| {
+            let kinds = CollectiveKind::WORDS.join(", ");
+            format!("option \"algorithms\" has no kind \"{kind}\"; expected {kinds}")
+        })?;
+        let text = algorithm.as_str();
+        let text = text.ok_or_else(|| format!("the algorithm of {kind} must be a string"))?;
+        Algorithm::parse(text)?;
+        options.algorithms.insert(kind, text.into());
+    }
+    Ok(())
+}
 
 /// Sets one option.
 ///
 /// # Errors
 /// The option does not exist, or the value is invalid.
-pub fn set_option(options: &mut Options, key: &str, value: &Value) -> Result<(), String> {
-    let truth = |key: &str| {
-        let truth = value.as_bool();
-        truth.ok_or_else(|| format!("option \"{key}\" is {value}; expected true or false"))
-    };
-    match key {
-        "matching" => {
-            options.matching = word(
-                key,
-                value,
-                &[
-                    ("tag-and-source", Matching::TagAndSource),
-                    ("bytes", Matching::Bytes),
-                    ("none", Matching::None),
-                ],
-            )?;
-        }
-        "send_end" => {
-            let words = [
-                ("eager", SendEnd::Eager),
-                ("acknowledged", SendEnd::Acknowledged),
-                ("received", SendEnd::Received),
-            ];
-            options.send_end = word(key, value, &words)?;
-        }
-        "receive_end" => {
-            let words = [
-                ("received", ReceiveEnd::Received),
-                ("acknowledged", ReceiveEnd::Acknowledged),
-            ];
-            options.receive_end = word(key, value, &words)?;
-        }
-        "rendezvous_above_bytes" => {
-            options.rendezvous_above_bytes = match value {
-                Value::Null => None,
-                value => Some(whole(key, value)?),
-            };
-        }
-        "rendezvous_message_bytes" => {
-            let bytes = whole(key, value)?;
-            if bytes > MOST_RENDEZVOUS_BYTES {
-                return Err(format!(
-                    "option \"{key}\" is {bytes}; at most {MOST_RENDEZVOUS_BYTES} are possible"
-                ));
-            }
-            options.rendezvous_message_bytes = bytes;
-        }
-        "queue_pairs" => {
-            let words = [
-                ("per-channel", QueuePairs::PerChannel),
-                ("per-message", QueuePairs::PerMessage),
-            ];
-            options.queue_pairs = word(key, value, &words)?;
-        }
-        "ready_order" => {
-            options.ready_order = word(
-                key,
-                value,
-                &[
-                    ("index", ReadyOrder::Index),
-                    ("first-ready", ReadyOrder::FirstReady),
-                    ("last-ready", ReadyOrder::LastReady),
-                ],
-            )?;
-        }
-        "instances" => {
-            let words = [("index", Instances::Index), ("start", Instances::Start)];
-            options.instances = word(key, value, &words)?;
-        }
-        "send_holds_to_end" => options.send_holds_to_end = truth(key)?,
-        "receive_holds_while_waiting" => options.receive_holds_while_waiting = truth(key)?,
-        "overhead_ps" => options.overhead_ps = time(key, value)?,
-        "overhead_per_byte_ps" => options.overhead_per_byte = per_byte(key, value)?,
-        "gap_ps" => options.gap_ps = time(key, value)?,
-        "gap_per_byte_ps" => options.gap_per_byte = per_byte(key, value)?,
-        "reduction_ps" => options.reduction_ps = time(key, value)?,
-        "reduction_per_byte_ps" => options.reduction_per_byte = per_byte(key, value)?,
-        "reduction_grain_ps" => options.reduction_grain_ps = time(key, value)?,
-        "copy_ps" => options.copy_ps = time(key, value)?,
-        "server_ranks" => {
-            let ranks = whole(key, value)?;
-            options.server_ranks = u32::try_from(ranks)
-                .map_err(|_| format!("option \"{key}\" is {ranks}, more than there can be"))?;
-        }
-        "latency_across_ps" => options.latency_across_ps = time(key, value)?,
-        "algorithms" => {
-            for (kind, algorithm) in object("option \"algorithms\"", value)? {
-                let kind = CollectiveKind::of_word(kind).ok_or_else(|| {
-                    let kinds = CollectiveKind::WORDS;
-                    format!(
-                        "option \"algorithms\" has no kind \"{kind}\"; expected {}",
-                        kinds.join(", ")
-                    )
-                })?;
-                let text = algorithm.as_str();
-                let text =
-                    text.ok_or_else(|| format!("the algorithm of {kind} must be a string"))?;
-                Algorithm::parse(text)?;
-                options.algorithms.insert(kind, text.into());
-            }
-        }
-        _ => {
-            let hint = nearest(key, OPTIONS);
-            let hint = hint.map_or(String::new(), |near| format!("; did you mean \"{near}\"?"));
-            return Err(format!("there is no option \"{key}\"{hint}"));
-        }
+fn set_option(options: &mut Options, key: &str, value: &Value) -> Result<(), String> {
+    if let Some((_, set)) = OPTIONS.iter().find(|(name, _)| *name == key) {
+        return set(options, key, value);
     }
-    Ok(())
+    let hint = nearest(key, OPTIONS.iter().map(|(name, _)| *name));
+    let hint = hint.map_or(String::new(), |near| format!("; did you mean \"{near}\"?"));
+    Err(format!("there is no option \"{key}\"{hint}"))
 }

@@ -192,70 +192,16 @@ impl WorkloadFile {
     /// Reads the whole file once: checks each operation, and records the blocks of each rank.
     fn scan(&mut self) -> Result<(), Error> {
         let workload = self.workload();
-        let path = self.path.clone();
-        let told = |what: String| Error::new(format!("{}: {what}", path.display()));
         let mut checker = columns::Checker::new(&workload);
         let mut expected = Row { rank: 0, index: 0 };
         self.ranks.push((0, 0));
         for group in 0..self.groups.len() - 1 {
-            let columns = self.decode(group, None)?;
-            let stated = self.groups[group + 1] - self.groups[group];
-            if columns.rows() as u64 != stated {
-                return Err(told(format!(
-                    "row group {group} has {} rows and states {stated}: the file is damaged; write it again",
-                    columns.rows()
-                )));
-            }
-            let mut block: Vec<Operation> = Vec::new();
-            for at in 0..columns.rows() {
-                let file_row = self.groups[group] + at as u64;
-                let in_row = |what: String| told(format!("row {file_row}: {what}"));
-                let row = columns.row(at).map_err(in_row)?;
-                while row.rank > expected.rank && row.index == 0 {
-                    if row.rank >= workload.ranks {
-                        let last = workload.ranks - 1;
-                        let what = format!("rank {}; ranks are 0 to {last}", row.rank);
-                        return Err(in_row(what));
-                    }
-                    self.close(&mut block, file_row, &expected);
-                    expected = Row {
-                        rank: expected.rank + 1,
-                        index: 0,
-                    };
-                    self.ranks.push((self.blocks.len(), 0));
-                }
-                if row != expected {
-                    let what = format!(
-                        "operation {} of rank {}, where operation {} of rank {} was expected; rows are sorted by rank and index, without gaps",
-                        row.index, row.rank, expected.index, expected.rank
-                    );
-                    return Err(in_row(what));
-                }
-                let operation = columns
-                    .operation(at, &workload)
-                    .and_then(|operation| {
-                        checker.check(row, &operation)?;
-                        Ok(operation)
-                    })
-                    .map_err(|what| {
-                        let name = columns
-                            .name(at)
-                            .map_or(String::new(), |n| format!(" \"{n}\""));
-                        let Row { rank, index } = row;
-                        self.wrong(format!("rank {rank}, operation {index}{name}: {what}"))
-                    })?;
-                block.push(operation);
-                expected.index += 1;
-                if block.len() == ROWS_PER_BLOCK as usize {
-                    self.close(&mut block, file_row + 1, &expected);
-                }
-            }
-            self.close(&mut block, self.groups[group + 1], &expected);
+            self.scan_group(group, &workload, &mut checker, &mut expected)?;
         }
         self.max_class = checker.max_class;
         self.max_bytes = checker.max_bytes;
         if let Some(empty) = checker.parts.iter().position(|&parts| parts == 0) {
-            return Err(told(format!(
+            return Err(self.wrong(format!(
                 "collective {empty} of the metadata has no operation whose \"part_of\" is {empty}"
             )));
         }
@@ -268,16 +214,75 @@ impl WorkloadFile {
             self.ranks.push((self.blocks.len(), 0));
         }
         // A block is needed no later than the blocks after it.
-        for rank in 0..workload.ranks as usize {
+        for rank in self.ranks.windows(2) {
             let mut least = u32::MAX;
-            for block in self.blocks[self.ranks[rank].0..self.ranks[rank + 1].0]
-                .iter_mut()
-                .rev()
-            {
+            for block in self.blocks[rank[0].0..rank[1].0].iter_mut().rev() {
                 least = least.min(block.needed_at);
                 block.needed_at = least;
             }
         }
+        Ok(())
+    }
+
+    /// Reads a row group. `expected` is the next row of the file.
+    fn scan_group(
+        &mut self,
+        group: usize,
+        workload: &Workload,
+        checker: &mut columns::Checker<'_>,
+        expected: &mut Row,
+    ) -> Result<(), Error> {
+        let columns = self.decode(group, None)?;
+        let stated = self.groups[group + 1] - self.groups[group];
+        if columns.rows() as u64 != stated {
+            return Err(self.wrong(format!(
+                "row group {group} has {} rows and states {stated}: the file is damaged; write it \
+                 again",
+                columns.rows()
+            )));
+        }
+        let mut block: Vec<Operation> = Vec::new();
+        for at in 0..columns.rows() {
+            let file_row = self.groups[group] + at as u64;
+            let row = columns.row(at);
+            let row = row.map_err(|what| self.wrong(format!("row {file_row}: {what}")))?;
+            while row.rank > expected.rank && row.index == 0 {
+                if row.rank >= workload.ranks {
+                    let (rank, last) = (row.rank, workload.ranks - 1);
+                    let what = format!("row {file_row}: rank {rank}; ranks are 0 to {last}");
+                    return Err(self.wrong(what));
+                }
+                self.close(&mut block, file_row, expected);
+                *expected = Row {
+                    rank: expected.rank + 1,
+                    index: 0,
+                };
+                self.ranks.push((self.blocks.len(), 0));
+            }
+            if row != *expected {
+                return Err(self.wrong(format!(
+                    "row {file_row}: operation {} of rank {}, where operation {} of rank {} was \
+                     expected; rows are sorted by rank and index, without gaps",
+                    row.index, row.rank, expected.index, expected.rank
+                )));
+            }
+            let operation = columns.operation(at, workload).and_then(|operation| {
+                checker.check(row, &operation)?;
+                Ok(operation)
+            });
+            block.push(operation.map_err(|what| {
+                let name = columns
+                    .name(at)
+                    .map_or(String::new(), |name| format!(" \"{name}\""));
+                let Row { rank, index } = row;
+                self.wrong(format!("rank {rank}, operation {index}{name}: {what}"))
+            })?);
+            expected.index += 1;
+            if block.len() == ROWS_PER_BLOCK as usize {
+                self.close(&mut block, file_row + 1, expected);
+            }
+        }
+        self.close(&mut block, self.groups[group + 1], expected);
         Ok(())
     }
 

@@ -10,92 +10,101 @@ use super::halving_doubling::{Halves, HalvingDoubling};
 use super::hierarchical::hierarchical;
 use super::phases::Phases;
 use super::ring::{PassOn, Ring, Rounds};
-use crate::operations::CollectiveKind;
+use crate::operations::CollectiveKind as Kind;
 
 /// Builds the plan of one member. The algorithm must have passed [`Algorithm::check`].
 #[must_use]
 pub fn plan(part: &Part<'_>, algorithm: &Algorithm) -> Box<dyn Plan> {
-    let &Part {
-        kind,
-        position,
-        members,
-        bytes,
-        root,
-        ..
-    } = part;
-    let Algorithm {
-        channels, chunks, ..
-    } = *algorithm;
-    if members < 2 {
+    if part.members < 2 {
         return Box::new(Phases(Vec::new()));
     }
-    let ring = |rounds| Ring {
-        position,
-        members,
-        bytes,
-        rounds,
-        channels,
-        chunks,
+    match (algorithm.name, part.kind) {
+        (Name::Ring, Kind::Broadcast) => spread(part, algorithm, Spread::Chain),
+        (Name::BinomialTree, _) => spread(part, algorithm, Spread::Binomial),
+        (Name::Direct, Kind::Broadcast) => spread(part, algorithm, Spread::Direct),
+        (Name::Ring, Kind::AllToAll) => Box::new(PassOn {
+            position: part.position,
+            members: part.members,
+            bytes: part.bytes,
+        }),
+        (Name::Ring, _) => ring(part, algorithm),
+        (Name::Direct, _) => direct(part, algorithm),
+        (Name::HalvingDoubling, _) => halving(part, algorithm),
+        (Name::DoubleBinaryTree, _) => Box::new(DoubleBinaryTree {
+            position: part.position,
+            members: part.members,
+            bytes: part.bytes,
+            channels: algorithm.channels,
+            chunks: algorithm.chunks,
+        }),
+        (Name::Hierarchical, _) => hierarchical(part, algorithm, plan),
+        (Name::Dissemination, _) => Box::new(Barrier {
+            position: part.position,
+            members: part.members,
+        }),
+    }
+}
+
+fn ring(part: &Part<'_>, algorithm: &Algorithm) -> Box<dyn Plan> {
+    Box::new(Ring {
+        position: part.position,
+        members: part.members,
+        bytes: part.bytes,
+        rounds: match part.kind {
+            Kind::ReduceScatter => Rounds::ReduceScatter,
+            Kind::AllGather => Rounds::AllGather,
+            _ => Rounds::AllReduce,
+        },
+        channels: algorithm.channels,
+        chunks: algorithm.chunks,
         active: algorithm.active,
         server: algorithm.server,
-    };
-    let direct = |exchange| Direct {
-        position,
-        members,
-        bytes,
-        exchange,
-        channels,
+    })
+}
+
+fn direct(part: &Part<'_>, algorithm: &Algorithm) -> Box<dyn Plan> {
+    Box::new(Direct {
+        position: part.position,
+        members: part.members,
+        bytes: part.bytes,
+        exchange: match part.kind {
+            Kind::ReduceScatter => Exchange::ReduceScatter,
+            Kind::AllGather => Exchange::AllGather,
+            Kind::AllToAll => Exchange::AllToAll,
+            Kind::AllToAllV => Exchange::AllToAllV {
+                to_each: part.to_each.to_vec(),
+                from_each: part.from_each.to_vec(),
+            },
+            _ => Exchange::AllReduce,
+        },
+        channels: algorithm.channels,
         window: algorithm.window,
-    };
-    let halving = |halves| HalvingDoubling {
-        position,
-        members,
-        bytes,
-        halves,
-        channels,
-    };
-    let spread = |spread| Broadcast {
-        place: (position + members - root) % members,
+    })
+}
+
+fn halving(part: &Part<'_>, algorithm: &Algorithm) -> Box<dyn Plan> {
+    Box::new(HalvingDoubling {
+        position: part.position,
+        members: part.members,
+        bytes: part.bytes,
+        halves: match part.kind {
+            Kind::ReduceScatter => Halves::ReduceScatter,
+            Kind::AllGather => Halves::AllGather,
+            _ => Halves::AllReduce,
+        },
+        channels: algorithm.channels,
+    })
+}
+
+fn spread(part: &Part<'_>, algorithm: &Algorithm, spread: Spread) -> Box<dyn Plan> {
+    let (members, root) = (part.members, part.root);
+    Box::new(Broadcast {
+        place: (part.position + members - root) % members,
         root,
         members,
-        bytes,
+        bytes: part.bytes,
         spread,
-        channels,
-        chunks,
-    };
-    use CollectiveKind as Kind;
-    match (kind, algorithm.name) {
-        (Kind::AllReduce, Name::Ring) => Box::new(ring(Rounds::AllReduce)),
-        (Kind::ReduceScatter, Name::Ring) => Box::new(ring(Rounds::ReduceScatter)),
-        (Kind::AllGather, Name::Ring) => Box::new(ring(Rounds::AllGather)),
-        (Kind::AllToAll, Name::Ring) => Box::new(PassOn {
-            position,
-            members,
-            bytes,
-        }),
-        (Kind::AllReduce, Name::HalvingDoubling) => Box::new(halving(Halves::AllReduce)),
-        (Kind::ReduceScatter, Name::HalvingDoubling) => Box::new(halving(Halves::ReduceScatter)),
-        (Kind::AllGather, Name::HalvingDoubling) => Box::new(halving(Halves::AllGather)),
-        (Kind::AllReduce, Name::Direct) => Box::new(direct(Exchange::AllReduce)),
-        (Kind::ReduceScatter, Name::Direct) => Box::new(direct(Exchange::ReduceScatter)),
-        (Kind::AllGather, Name::Direct) => Box::new(direct(Exchange::AllGather)),
-        (Kind::AllToAll, Name::Direct) => Box::new(direct(Exchange::AllToAll)),
-        (Kind::AllToAllV, Name::Direct) => Box::new(direct(Exchange::AllToAllV {
-            to_each: part.to_each.to_vec(),
-            from_each: part.from_each.to_vec(),
-        })),
-        (Kind::AllReduce, Name::DoubleBinaryTree) => Box::new(DoubleBinaryTree {
-            position,
-            members,
-            bytes,
-            channels,
-            chunks,
-        }),
-        (Kind::AllReduce, Name::Hierarchical) => hierarchical(part, algorithm, plan),
-        (Kind::Broadcast, Name::Ring) => Box::new(spread(Spread::Chain)),
-        (Kind::Broadcast, Name::BinomialTree) => Box::new(spread(Spread::Binomial)),
-        (Kind::Broadcast, Name::Direct) => Box::new(spread(Spread::Direct)),
-        (Kind::Barrier, Name::Dissemination) => Box::new(Barrier { position, members }),
-        (kind, name) => unreachable!("{} does no {kind}, which was checked", name.word()),
-    }
+        channels: algorithm.channels,
+        chunks: algorithm.chunks,
+    })
 }

@@ -9,7 +9,7 @@ use wire::frame::{MOST_BYTES, mac};
 use wire::{Link, Network, encode};
 
 use super::super::merge::Merged;
-use super::{Event, LARGEST_BYTES, Measure, Sending, Setup, View, time};
+use super::{Event, LARGEST_BYTES, Measure, Sending, Setup, View, given_port, time};
 use crate::ids::{LinkId, NodeId};
 use crate::record::Table;
 use crate::record::table::{Column, Format, Row};
@@ -146,12 +146,8 @@ impl Measure for Capture {
         let Some(Given::List(links)) = values.get("links") else {
             unreachable!("it is needed");
         };
-        let port = |given: &Given| match given {
-            Given::Port(node, port) => Some((NodeId::from_bits(*node), *port)),
-            _ => None,
-        };
         Spec {
-            links: links.iter().filter_map(port).collect(),
+            links: links.iter().filter_map(given_port).collect(),
             from_ps: values.time("from"),
             until_ps: values.some_time("until").unwrap_or(Time::MAX),
             snaplen: values.size("snaplen") as u32,

@@ -13,7 +13,7 @@ use super::stays::{Departure, Stays};
 use super::{BIN_TIME, Event, Measure, Setup, View, WINDOW};
 use crate::ids::{LinkId, NodeId};
 use crate::record::Table;
-use crate::record::table::{Column, Row, Value, column};
+use crate::record::table::{Column, Row, columns};
 
 /// Configuration of the delay histogram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,29 +44,19 @@ pub struct DelayBin {
 impl Row for DelayBin {
     const TABLE: &'static str = "delay_histogram";
     const ABOUT: &'static str = "A bin of the times that data packets waited at a switch port.";
-    const COLUMNS: &'static [Column<Self>] = &[
-        column("node", Value::U32(|r| r.node.bits()), "The switch."),
-        column("name", Value::NodeName(|r| r.node), "Its name."),
-        column("tier", Value::NodeTier(|r| r.node), "Its tier."),
-        column("port", Value::U16(|r| r.port), "Its port."),
-        column(
-            "peer",
-            Value::U32(|r| r.peer.bits()),
-            "The node at the other end.",
-        ),
-        column(
-            "peer_name",
-            Value::PeerName(|r| (r.node, r.port, r.peer)),
-            "Its name, with the number of the link if there are several.",
-        ),
-        column(
-            "scheduled",
-            Value::Bool(|r| r.scheduled),
-            "The packets were granted by their receiver, or the scheme knows no others.",
-        ),
-        column("bin_ps", Value::U64(|r| r.bin_ps), "Lower edge of the bin."),
-        column("samples", Value::U64(|r| r.samples), "Data packets."),
-    ];
+    const COLUMNS: &'static [Column<Self>] = columns! {
+        U32 node = |r| r.node.bits(), "The switch.";
+        NodeName name = |r| r.node, "Its name.";
+        NodeTier tier = |r| r.node, "Its tier.";
+        U16 port, "Its port.";
+        U32 peer = |r| r.peer.bits(), "The node at the other end.";
+        PeerName peer_name = |r| (r.node, r.port, r.peer),
+            "Its name, with the number of the link if there are several.";
+        Bool scheduled,
+            "The packets were granted by their receiver, or the scheme knows no others.";
+        U64 bin_ps, "Lower edge of the bin.";
+        U64 samples, "Data packets.";
+    };
 
     fn order(rows: &mut Vec<Self>) {
         rows.sort_unstable_by_key(|r| (r.node, r.port, r.scheduled, r.bin_ps));

@@ -14,7 +14,7 @@ use super::watch::Grid;
 use super::{EVERY, Event, Measure, Setup, View};
 use crate::ids::{LinkId, NodeId};
 use crate::record::Table;
-use crate::record::table::{Column, Row, Value, column, traffic_class};
+use crate::record::table::{Column, Row, columns, traffic_class};
 
 /// A sample of an ingress and class that differs from the one before it, or is its first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,42 +48,21 @@ impl Row for IngressSample {
     const TABLE: &'static str = "port_ingress";
     const ABOUT: &'static str =
         "A sample of an ingress and class that differs from the sample before it.";
-    const COLUMNS: &'static [Column<Self>] = &[
-        column("at_ps", Value::U64(|r| r.at_ps), "When."),
-        column("node", Value::U32(|r| r.node.bits()), "The switch."),
-        column("name", Value::NodeName(|r| r.node), "Its name."),
-        column(
-            "port",
-            Value::U16(|r| r.port),
-            "The port by which the packets came.",
-        ),
-        column(
-            "peer",
-            Value::U32(|r| r.peer.bits()),
-            "The node at the other end.",
-        ),
-        column(
-            "peer_name",
-            Value::PeerName(|r| (r.node, r.port, r.peer)),
-            "Its name, with the number of the link if there are several.",
-        ),
-        traffic_class!(),
-        column(
-            "bytes",
-            Value::U64(|r| r.level.bytes),
-            "Bytes in the buffer that came in by the port, of this class.",
-        ),
-        column(
-            "threshold_bytes",
-            Value::U64(|r| r.level.threshold_bytes),
-            "What those of them in the pool are compared with: more of them pause the neighbour.",
-        ),
-        column(
-            "victim",
-            Value::Bool(|r| r.level.victim),
-            "The ingress is a victim port.",
-        ),
-    ];
+    const COLUMNS: &'static [Column<Self>] = columns! {
+        U64 at_ps, "When.";
+        U32 node = |r| r.node.bits(), "The switch.";
+        NodeName name = |r| r.node, "Its name.";
+        U16 port, "The port by which the packets came.";
+        U32 peer = |r| r.peer.bits(), "The node at the other end.";
+        PeerName peer_name = |r| (r.node, r.port, r.peer),
+            "Its name, with the number of the link if there are several.";
+        [traffic_class!()];
+        U64 bytes = |r| r.level.bytes,
+            "Bytes in the buffer that came in by the port, of this class.";
+        U64 threshold_bytes = |r| r.level.threshold_bytes,
+            "What those of them in the pool are compared with: more of them pause the neighbour.";
+        Bool victim = |r| r.level.victim, "The ingress is a victim port.";
+    };
 
     fn order(rows: &mut Vec<Self>) {
         rows.sort_unstable_by_key(|r| (r.at_ps, r.node, r.port, r.class));

@@ -146,6 +146,14 @@ const fn time(key: &'static str, min: Time) -> Param {
     Param::new(key, param::Kind::Time { min, max })
 }
 
+/// Returns a port that a scenario lists: the node and its port.
+fn given_port(value: &param::Value) -> Option<(NodeId, u16)> {
+    match *value {
+        param::Value::Port(node, port) => Some((NodeId::from_bits(node), port)),
+        _ => None,
+    }
+}
+
 /// Time between two samples: at least a nanosecond.
 const EVERY: Param = time("every", NS).about("Time between two samples.");
 /// Width of a bin of times.

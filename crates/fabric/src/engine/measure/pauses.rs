@@ -23,7 +23,7 @@ use super::pause_tree::{Held, LONG_BYTES, PauseTree};
 use super::{Event, Measure, Setup, View};
 use crate::ids::{LinkId, LocalNode, NodeId};
 use crate::record::Table;
-use crate::record::table::{Column, Row, Value, column, traffic_class};
+use crate::record::table::{Column, Row, Value, column, columns, traffic_class};
 
 /// Configuration of the pause causes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,82 +108,32 @@ impl Row for CauseRecord {
     const TABLE: &'static str = "pause_causes";
     const ABOUT: &'static str =
         "A PAUSE at the moment that a switch decided on it, and why it did.";
-    const COLUMNS: &'static [Column<Self>] = &[
-        column("at_ps", Value::U64(|r| r.at_ps), "When."),
-        column("node", Value::U32(|r| r.node.bits()), "The switch."),
-        column("name", Value::NodeName(|r| r.node), "Its name."),
-        column(
-            "port",
-            Value::U16(|r| r.port),
-            "The ingress that it pauses.",
-        ),
-        column(
-            "peer",
-            Value::U32(|r| r.peer.bits()),
-            "The node upstream, which has to wait.",
-        ),
-        column(
-            "peer_name",
-            Value::PeerName(|r| (r.node, r.port, r.peer)),
-            "Its name, with the number of the link if there are several.",
-        ),
-        column("peer_port", Value::U16(|r| r.peer_port), "Its port."),
-        traffic_class!(),
-        column(
-            "number",
-            Value::U32(|r| r.number),
-            "Which of the pauses of this port and class, from 1.",
-        ),
-        column(
-            "held_bytes",
-            Value::U64(|r| r.held_bytes),
-            "Bytes of the ingress and class.",
-        ),
-        column(
-            "threshold_bytes",
-            Value::U64(|r| r.threshold_bytes),
-            "What its bytes in the pool were compared with.",
-        ),
-        column(
-            "pool_bytes",
-            Value::U64(|r| r.pool_bytes),
-            "Bytes of the pool in use.",
-        ),
-        column(
-            "victim",
-            Value::Bool(|r| r.victim),
-            "The ingress was a victim port until then.",
-        ),
-        column(
-            "egress",
-            Value::U16(|r| r.egress),
-            "The port at which most of its bytes wait.",
-        ),
-        column(
-            "egress_name",
-            Value::PeerName(|r| (r.node, r.egress, r.egress_peer)),
-            "The node that this port leads to, with the number of the link if there are several.",
-        ),
-        column(
-            "egress_bytes",
-            Value::U64(|r| r.egress_bytes),
-            "Bytes of the ingress and class that wait there.",
-        ),
-        column(
-            "parent",
-            Value::OptionU32(|r| r.parent),
-            "Number of the pause that holds this port, and so caused this one.",
-        ),
-        column(
-            "depth",
-            Value::U16(|r| r.depth),
-            "1 for a root, one more than its cause's for others.",
-        ),
-        root!(node),
-        root!(name),
-        root!(port),
-        root!(peer_name),
-    ];
+    const COLUMNS: &'static [Column<Self>] = columns! {
+        U64 at_ps, "When.";
+        U32 node = |r| r.node.bits(), "The switch.";
+        NodeName name = |r| r.node, "Its name.";
+        U16 port, "The ingress that it pauses.";
+        U32 peer = |r| r.peer.bits(), "The node upstream, which has to wait.";
+        PeerName peer_name = |r| (r.node, r.port, r.peer),
+            "Its name, with the number of the link if there are several.";
+        U16 peer_port, "Its port.";
+        [traffic_class!()];
+        U32 number, "Which of the pauses of this port and class, from 1.";
+        U64 held_bytes, "Bytes of the ingress and class.";
+        U64 threshold_bytes, "What its bytes in the pool were compared with.";
+        U64 pool_bytes, "Bytes of the pool in use.";
+        Bool victim, "The ingress was a victim port until then.";
+        U16 egress, "The port at which most of its bytes wait.";
+        PeerName egress_name = |r| (r.node, r.egress, r.egress_peer),
+            "The node that this port leads to, with the number of the link if there are several.";
+        U64 egress_bytes, "Bytes of the ingress and class that wait there.";
+        OptionU32 parent, "Number of the pause that holds this port, and so caused this one.";
+        U16 depth, "1 for a root, one more than its cause's for others.";
+        [root!(node)];
+        [root!(name)];
+        [root!(port)];
+        [root!(peer_name)];
+    };
 
     /// There is one partition, which adds the rows ordered by time.
     fn order(_: &mut Vec<Self>) {}
@@ -218,36 +168,21 @@ impl Row for HeldFlowRecord {
     const TABLE: &'static str = "held_flows";
     const ABOUT: &'static str =
         "What pauses with a common congested port did to a flow at a port that they held.";
-    const COLUMNS: &'static [Column<Self>] = &[
-        column("flow", Value::U32(|r| r.flow), "Number of the flow."),
-        column(
-            "node",
-            Value::U32(|r| r.node.bits()),
-            "The node that was held.",
-        ),
-        column("name", Value::NodeName(|r| r.node), "Its name."),
-        column("port", Value::U16(|r| r.port), "Its port."),
-        column(
-            "peer_name",
-            Value::PeerName(|r| (r.node, r.port, r.peer)),
-            "The node that this port leads to, with the number of the link if there are several.",
-        ),
-        root!(node),
-        root!(name),
-        root!(port),
-        root!(peer_name),
-        column(
-            "pauses",
-            Value::U64(|r| r.pauses),
-            "Pauses for which the flow waited.",
-        ),
-        column("held_ps", Value::U64(|r| r.held_ps), "How long."),
-        column(
-            "victim",
-            Value::Bool(|r| r.victim),
-            "Its path does not lead through the congested port.",
-        ),
-    ];
+    const COLUMNS: &'static [Column<Self>] = columns! {
+        U32 flow, "Number of the flow.";
+        U32 node = |r| r.node.bits(), "The node that was held.";
+        NodeName name = |r| r.node, "Its name.";
+        U16 port, "Its port.";
+        PeerName peer_name = |r| (r.node, r.port, r.peer),
+            "The node that this port leads to, with the number of the link if there are several.";
+        [root!(node)];
+        [root!(name)];
+        [root!(port)];
+        [root!(peer_name)];
+        U64 pauses, "Pauses for which the flow waited.";
+        U64 held_ps, "How long.";
+        Bool victim, "Its path does not lead through the congested port.";
+    };
 
     /// There is one partition, which adds the rows ordered by flow, paused port and congested port.
     fn order(_: &mut Vec<Self>) {}

@@ -7,10 +7,10 @@ use dataplane::units::Time;
 
 use super::super::merge::Merged;
 use super::watch::{Grid, Watch, WatchedQueues};
-use super::{EVERY, Event, Measure, Setup, View};
+use super::{EVERY, Event, Measure, Setup, View, given_port};
 use crate::ids::{LinkId, NodeId};
 use crate::record::Table;
-use crate::record::table::{Column, Row, Value, column};
+use crate::record::table::{Column, Row, columns};
 
 /// Configuration of a measure that samples ports.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub enum RecordedPorts {
 impl RecordedPorts {
     fn given(values: &Values) -> Self {
         match values.get("ports") {
-            Some(Given::List(ports)) => Self::Listed(ports.iter().filter_map(port).collect()),
+            Some(Given::List(ports)) => Self::Listed(ports.iter().filter_map(given_port).collect()),
             _ => Self::Switches,
         }
     }
@@ -76,27 +76,16 @@ impl Row for QueueSample {
     const TABLE: &'static str = "port_queues";
     const ABOUT: &'static str =
         "A sample of a port's queue that differs from the sample before it.";
-    const COLUMNS: &'static [Column<Self>] = &[
-        column("at_ps", Value::U64(|r| r.at_ps), "When."),
-        column("node", Value::U32(|r| r.node.bits()), "The switch."),
-        column("name", Value::NodeName(|r| r.node), "Its name."),
-        column("port", Value::U16(|r| r.port), "Its port."),
-        column(
-            "peer",
-            Value::U32(|r| r.peer.bits()),
-            "The node at the other end.",
-        ),
-        column(
-            "peer_name",
-            Value::PeerName(|r| (r.node, r.port, r.peer)),
-            "Its name, with the number of the link if there are several.",
-        ),
-        column(
-            "bytes",
-            Value::U64(|r| r.bytes),
-            "Bytes that wait for the port, of all classes.",
-        ),
-    ];
+    const COLUMNS: &'static [Column<Self>] = columns! {
+        U64 at_ps, "When.";
+        U32 node = |r| r.node.bits(), "The switch.";
+        NodeName name = |r| r.node, "Its name.";
+        U16 port, "Its port.";
+        U32 peer = |r| r.peer.bits(), "The node at the other end.";
+        PeerName peer_name = |r| (r.node, r.port, r.peer),
+            "Its name, with the number of the link if there are several.";
+        U64 bytes, "Bytes that wait for the port, of all classes.";
+    };
 
     fn order(rows: &mut Vec<Self>) {
         rows.sort_unstable_by_key(|r| (r.at_ps, r.node, r.port));
@@ -129,14 +118,6 @@ fn sample(grid: Grid, samples: &mut Vec<QueueSample>) -> impl FnMut(&mut Watch<O
                 bytes: watch.bytes,
             });
         }
-    }
-}
-
-/// A port of a switch: the switch, and its port.
-fn port(value: &Given) -> Option<(NodeId, u16)> {
-    match *value {
-        Given::Port(node, port) => Some((NodeId::from_bits(node), port)),
-        _ => None,
     }
 }
 

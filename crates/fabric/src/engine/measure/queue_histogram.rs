@@ -10,7 +10,7 @@ use super::watch::{Grid, Watch, WatchedQueues};
 use super::{EVERY, Event, LARGEST_BYTES, Measure, Setup, View, WINDOW};
 use crate::ids::NodeId;
 use crate::record::Table;
-use crate::record::table::{Column, Row, Summarised, Value, column};
+use crate::record::table::{Column, Row, Summarised, columns};
 
 /// Configuration of the queue histogram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,28 +41,17 @@ pub struct QueueBin {
 impl Row for QueueBin {
     const TABLE: &'static str = "queue_histogram";
     const ABOUT: &'static str = "A bin of the lengths of a switch port's queue.";
-    const COLUMNS: &'static [Column<Self>] = &[
-        column("node", Value::U32(|r| r.node.bits()), "The switch."),
-        column("name", Value::NodeName(|r| r.node), "Its name."),
-        column("tier", Value::NodeTier(|r| r.node), "Its tier."),
-        column("port", Value::U16(|r| r.port), "Its port."),
-        column(
-            "peer",
-            Value::U32(|r| r.peer.bits()),
-            "The node at the other end.",
-        ),
-        column(
-            "peer_name",
-            Value::PeerName(|r| (r.node, r.port, r.peer)),
-            "Its name, with the number of the link if there are several.",
-        ),
-        column(
-            "bin_bytes",
-            Value::U64(|r| r.bin_bytes),
-            "Lower edge of the bin.",
-        ),
-        column("samples", Value::U64(|r| r.samples), "Samples in the bin."),
-    ];
+    const COLUMNS: &'static [Column<Self>] = columns! {
+        U32 node = |r| r.node.bits(), "The switch.";
+        NodeName name = |r| r.node, "Its name.";
+        NodeTier tier = |r| r.node, "Its tier.";
+        U16 port, "Its port.";
+        U32 peer = |r| r.peer.bits(), "The node at the other end.";
+        PeerName peer_name = |r| (r.node, r.port, r.peer),
+            "Its name, with the number of the link if there are several.";
+        U64 bin_bytes, "Lower edge of the bin.";
+        U64 samples, "Samples in the bin.";
+    };
     const SUMMARY: Option<Summarised<Self>> = Some(Summarised {
         key: "queue",
         unit: "bytes",

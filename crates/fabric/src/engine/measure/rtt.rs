@@ -11,7 +11,7 @@ use super::super::merge::Merged;
 use super::bins::Bins;
 use super::{BIN_TIME, Event, Measure, Setup, View, WINDOW};
 use crate::record::Table;
-use crate::record::table::{Column, Row, Summarised, Value, column};
+use crate::record::table::{Column, Row, Summarised, columns};
 
 /// Configuration of the RTT histogram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,10 +35,10 @@ impl Row for RttBin {
     const TABLE: &'static str = "rtt";
     const ABOUT: &'static str = "A bin of the round trips that senders saw, from the start of a packet's \
                                  transmission to the arrival of its ACK.";
-    const COLUMNS: &'static [Column<Self>] = &[
-        column("bin_ps", Value::U64(|r| r.bin_ps), "Lower edge of the bin."),
-        column("samples", Value::U64(|r| r.samples), "ACKs."),
-    ];
+    const COLUMNS: &'static [Column<Self>] = columns! {
+        U64 bin_ps, "Lower edge of the bin.";
+        U64 samples, "ACKs.";
+    };
     const SUMMARY: Option<Summarised<Self>> = Some(Summarised {
         key: "rtt",
         unit: "ps",

@@ -10,7 +10,7 @@ use super::super::merge::Merged;
 use super::{EVERY, Event, Measure, Setup, View};
 use crate::ids::LocalNode;
 use crate::record::Table;
-use crate::record::table::{Column, Row, Value, column};
+use crate::record::table::{Column, Row, columns};
 
 /// Configuration of the throughput series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,15 +34,11 @@ impl Row for ThroughputRecord {
     const TABLE: &'static str = "throughput";
     const ABOUT: &'static str =
         "Payload that a flow's receiver got in one interval; only where there was some.";
-    const COLUMNS: &'static [Column<Self>] = &[
-        column("at_ps", Value::U64(|r| r.at_ps), "End of the interval."),
-        column("flow", Value::U32(|r| r.flow), "Number of the flow."),
-        column(
-            "bytes",
-            Value::U64(|r| r.bytes),
-            "Payload received in order in the interval.",
-        ),
-    ];
+    const COLUMNS: &'static [Column<Self>] = columns! {
+        U64 at_ps, "End of the interval.";
+        U32 flow, "Number of the flow.";
+        U64 bytes, "Payload received in order in the interval.";
+    };
 
     fn order(rows: &mut Vec<Self>) {
         rows.sort_unstable_by_key(|r| (r.at_ps, r.flow));

@@ -9,7 +9,7 @@ use super::super::merge::Merged;
 use super::{EVERY, Event, Measure, Sending, Setup, View};
 use crate::ids::{LinkId, NodeId};
 use crate::record::Table;
-use crate::record::table::{Column, Row, Value, column};
+use crate::record::table::{Column, Row, columns};
 
 /// Configuration of the utilisation series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,36 +39,17 @@ impl Row for UtilisationRecord {
     const TABLE: &'static str = "utilisation";
     const ABOUT: &'static str =
         "What a port of a host or switch sent in one interval; only where it sent something.";
-    const COLUMNS: &'static [Column<Self>] = &[
-        column("at_ps", Value::U64(|r| r.at_ps), "End of the interval."),
-        column(
-            "node",
-            Value::U32(|r| r.node.bits()),
-            "The node that sends.",
-        ),
-        column("name", Value::NodeName(|r| r.node), "Its name."),
-        column("port", Value::U16(|r| r.port), "Its port."),
-        column(
-            "peer",
-            Value::U32(|r| r.peer.bits()),
-            "The node at the other end.",
-        ),
-        column(
-            "peer_name",
-            Value::PeerName(|r| (r.node, r.port, r.peer)),
-            "Its name, with the number of the link if there are several.",
-        ),
-        column(
-            "bytes",
-            Value::U64(|r| r.bytes),
-            "Bytes of the frames whose transmission began in the interval.",
-        ),
-        column(
-            "busy_ps",
-            Value::U64(|r| r.busy_ps),
-            "How long the port sent in the interval.",
-        ),
-    ];
+    const COLUMNS: &'static [Column<Self>] = columns! {
+        U64 at_ps, "End of the interval.";
+        U32 node = |r| r.node.bits(), "The node that sends.";
+        NodeName name = |r| r.node, "Its name.";
+        U16 port, "Its port.";
+        U32 peer = |r| r.peer.bits(), "The node at the other end.";
+        PeerName peer_name = |r| (r.node, r.port, r.peer),
+            "Its name, with the number of the link if there are several.";
+        U64 bytes, "Bytes of the frames whose transmission began in the interval.";
+        U64 busy_ps, "How long the port sent in the interval.";
+    };
 
     fn order(rows: &mut Vec<Self>) {
         rows.sort_unstable_by_key(|r| (r.at_ps, r.node, r.port));

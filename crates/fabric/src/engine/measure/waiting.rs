@@ -11,7 +11,7 @@ use super::stays::{Departure, Stays};
 use super::{Event, Measure, Setup, View, WINDOW};
 use crate::ids::{LinkId, NodeId};
 use crate::record::Table;
-use crate::record::table::{Column, Row, Value, column};
+use crate::record::table::{Column, Row, columns};
 
 /// Configuration of the waiting times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,38 +51,19 @@ impl Row for WaitingRecord {
     const TABLE: &'static str = "waiting";
     const ABOUT: &'static str = "How long data packets were in a switch before they left by a port, from the \
                                  arrival of each, whole, to the start of its transmission.";
-    const COLUMNS: &'static [Column<Self>] = &[
-        column("node", Value::U32(|r| r.node.bits()), "The switch."),
-        column("name", Value::NodeName(|r| r.node), "Its name."),
-        column("tier", Value::NodeTier(|r| r.node), "Its tier."),
-        column(
-            "port",
-            Value::U16(|r| r.port),
-            "The port by which they left.",
-        ),
-        column(
-            "peer",
-            Value::U32(|r| r.peer.bits()),
-            "The node at the other end.",
-        ),
-        column(
-            "peer_name",
-            Value::PeerName(|r| (r.node, r.port, r.peer)),
-            "Its name, with the number of the link if there are several.",
-        ),
-        column(
-            "incast",
-            Value::Bool(|r| r.incast),
-            "Their flows belong to an incast.",
-        ),
-        column("packets", Value::U64(|r| r.packets), "Packets."),
-        column("mean_ps", Value::U64(Self::mean_ps), "Mean of their times."),
-        column(
-            "max_ps",
-            Value::U64(|r| r.max_ps),
-            "The longest of their times.",
-        ),
-    ];
+    const COLUMNS: &'static [Column<Self>] = columns! {
+        U32 node = |r| r.node.bits(), "The switch.";
+        NodeName name = |r| r.node, "Its name.";
+        NodeTier tier = |r| r.node, "Its tier.";
+        U16 port, "The port by which they left.";
+        U32 peer = |r| r.peer.bits(), "The node at the other end.";
+        PeerName peer_name = |r| (r.node, r.port, r.peer),
+            "Its name, with the number of the link if there are several.";
+        Bool incast, "Their flows belong to an incast.";
+        U64 packets, "Packets.";
+        U64 mean_ps = Self::mean_ps, "Mean of their times.";
+        U64 max_ps, "The longest of their times.";
+    };
 
     fn order(rows: &mut Vec<Self>) {
         rows.sort_unstable_by_key(|r| (r.node, r.port, r.incast));

@@ -239,10 +239,6 @@ pub(super) struct Journeys {
     never_idle: bool,
 }
 
-const fn flow_at(link: LinkId, flow: u32) -> u64 {
-    (link.bits() as u64) << 32 | flow as u64
-}
-
 impl Journeys {
     pub fn new(ports: usize, never_idle: bool) -> Self {
         Self {
@@ -424,7 +420,7 @@ impl Journeys {
         let mut own_ps = 0;
         if !journey.alone {
             let left_ps = port.left_ps(now, journey.flow);
-            let own = self.own.entry(flow_at(link, journey.flow)).or_insert(Own {
+            let own = self.own.entry(link.key_with(journey.flow)).or_insert(Own {
                 waiting: 0,
                 sent_ps: left_ps,
             });
@@ -485,7 +481,7 @@ impl Journeys {
     /// A port sends a packet of a flow.
     // BLM-21
     pub fn own_sent(&mut self, link: LinkId, flow: u32, takes_ps: Time) {
-        if let Some(own) = self.own.get_mut(&flow_at(link, flow)) {
+        if let Some(own) = self.own.get_mut(&link.key_with(flow)) {
             own.sent_ps += takes_ps;
         }
     }
@@ -526,7 +522,7 @@ impl Journeys {
         let own_ps = match journey.alone {
             true => 0,
             false => {
-                let own = self.own.get(&flow_at(stay.link, journey.flow)).copied();
+                let own = self.own.get(&stay.link.key_with(journey.flow)).copied();
                 own.unwrap_or_default().sent_ps - port.left_ps(now, journey.flow)
             }
         };
@@ -558,7 +554,7 @@ impl Journeys {
             self.nth[moved as usize] = nth;
         }
         ports[stay.link].not_alone -= 1;
-        let key = flow_at(stay.link, flow);
+        let key = stay.link.key_with(flow);
         if let Some(own) = self.own.get_mut(&key) {
             own.waiting -= 1;
             if own.waiting == 0 {

@@ -6,7 +6,7 @@ use super::super::Dropped;
 use super::rows::place;
 use crate::ids::{LinkId, NodeId};
 use crate::record::DROP_NAMES;
-use crate::record::table::{Column, Row, Value, column};
+use crate::record::table::{Column, Row, columns};
 use crate::topology::Graph;
 
 /// Packets of a flow that were dropped at one port for one cause.
@@ -30,35 +30,17 @@ pub struct BlameLossRecord {
 impl Row for BlameLossRecord {
     const TABLE: &'static str = "blame_losses";
     const ABOUT: &'static str = "Packets of a flow that were dropped at one port for one cause.";
-    const COLUMNS: &'static [Column<Self>] = &[
-        column("flow", Value::U32(|r| r.flow), "Number of the flow."),
-        column(
-            "node",
-            Value::U32(|r| r.node.bits()),
-            "The node that sent them on the link that lost them, or that dropped them.",
-        ),
-        column("name", Value::NodeName(|r| r.node), "Its name."),
-        column(
-            "port",
-            Value::OptionU32(|r| r.port.map(u32::from)),
-            "The port by which they left, or were to leave; null: no route led on.",
-        ),
-        column(
-            "cause",
-            Value::Word(|r| r.cause),
-            "`buffer`, `egress_threshold`, `no_route`, `link` or `credit_limit`.",
-        ),
-        column(
-            "packets",
-            Value::U64(|r| r.packets),
-            "Data packets, whole or trimmed.",
-        ),
-        column(
-            "answers",
-            Value::U64(|r| r.answers),
-            "ACKs, NAKs and other answers.",
-        ),
-    ];
+    const COLUMNS: &'static [Column<Self>] = columns! {
+        U32 flow, "Number of the flow.";
+        U32 node = |r| r.node.bits(),
+            "The node that sent them on the link that lost them, or that dropped them.";
+        NodeName name = |r| r.node, "Its name.";
+        OptionU32 port = |r| r.port.map(u32::from),
+            "The port by which they left, or were to leave; null: no route led on.";
+        Word cause, "`buffer`, `egress_threshold`, `no_route`, `link` or `credit_limit`.";
+        U64 packets, "Data packets, whole or trimmed.";
+        U64 answers, "ACKs, NAKs and other answers.";
+    };
 
     /// By flow, node and port. Two partitions can drop packets of one flow on one link.
     fn order(rows: &mut Vec<Self>) {

@@ -10,11 +10,6 @@ use super::journey::Obstacle;
 use super::part::{NEXT_ROOT, Part};
 use crate::ids::{LinkId, LocalNode};
 
-/// A number that a pause names, at a port.
-const fn name_at(link: LinkId, number: u32) -> u64 {
-    (link.bits() as u64) << 32 | number as u64
-}
-
 /// Congested ports that caused the current pauses.
 #[derive(Debug, Default)]
 pub(super) struct Roots {
@@ -37,7 +32,7 @@ impl Roots {
     }
 
     pub fn named(&self, link: LinkId, number: u32) -> Option<LinkId> {
-        self.named.get(&name_at(link, number)).copied()
+        self.named.get(&link.key_with(number)).copied()
     }
 
     /// A frame between neighbours arrives at a port.
@@ -50,7 +45,7 @@ impl Roots {
 
     /// A frame pauses or resumes a queue or flow of a port.
     pub fn queue_paused(&mut self, link: LinkId, number: u32, on: bool) {
-        let key = name_at(link, number);
+        let key = link.key_with(number);
         match self.frame.filter(|_| on) {
             Some(root) => self.named.insert(key, root),
             None => self.named.remove(&key),

@@ -4,7 +4,7 @@ use dataplane::units::Time;
 
 use super::part::{NO_ROOT, Part, Parts, Piece};
 use crate::ids::{LinkId, NodeId};
-use crate::record::table::{Column, Row, Value, column};
+use crate::record::table::{Column, Row, Value, column, columns};
 use crate::topology::Graph;
 
 /// Delay breakdown of a flow.
@@ -60,37 +60,33 @@ impl Row for BlameRecord {
     const TABLE: &'static str = "blame";
     const ABOUT: &'static str =
         "Where the time of a finished flow went. The parts add up to `fct_ps`.";
-    const COLUMNS: &'static [Column<Self>] = &[
-        column("flow", Value::U32(|r| r.flow), "Number of the flow."),
-        column(
-            "fct_ps",
-            Value::U64(|r| r.fct_ps),
-            "From its start to its last byte at the receiver.",
-        ),
-        of!(Sending),
-        of!(Turn),
-        of!(Pace),
-        of!(Window),
-        of!(NicClassPause),
-        of!(NicQueuePause),
-        of!(NicDestinationPause),
-        of!(NicNoRoom),
-        of!(Receiver),
-        of!(Recovery),
-        of!(NoLink),
-        of!(Propagation),
-        of!(Serialisation),
-        of!(BehindOwn),
-        of!(BehindOther),
-        of!(BehindIncast),
-        of!(BehindControl),
-        of!(ClassPause),
-        of!(QueuePause),
-        of!(NoRoom),
-        of!(Held),
-        of!(LinkDown),
-        of!(Host),
-    ];
+    const COLUMNS: &'static [Column<Self>] = columns! {
+        U32 flow, "Number of the flow.";
+        U64 fct_ps, "From its start to its last byte at the receiver.";
+        [of!(Sending)];
+        [of!(Turn)];
+        [of!(Pace)];
+        [of!(Window)];
+        [of!(NicClassPause)];
+        [of!(NicQueuePause)];
+        [of!(NicDestinationPause)];
+        [of!(NicNoRoom)];
+        [of!(Receiver)];
+        [of!(Recovery)];
+        [of!(NoLink)];
+        [of!(Propagation)];
+        [of!(Serialisation)];
+        [of!(BehindOwn)];
+        [of!(BehindOther)];
+        [of!(BehindIncast)];
+        [of!(BehindControl)];
+        [of!(ClassPause)];
+        [of!(QueuePause)];
+        [of!(NoRoom)];
+        [of!(Held)];
+        [of!(LinkDown)];
+        [of!(Host)];
+    };
 
     /// By the time at which the receiver had the last byte.
     fn order(rows: &mut Vec<Self>) {
@@ -102,46 +98,22 @@ impl Row for BlameHopRecord {
     const TABLE: &'static str = "blame_hops";
     const ABOUT: &'static str = "What a finished flow waited for at one port: at its NIC, or at a port by which the \
                                  packet left that completed it.";
-    const COLUMNS: &'static [Column<Self>] = &[
-        column("flow", Value::U32(|r| r.flow), "Number of the flow."),
-        column(
-            "hop",
-            Value::U16(|r| r.hop),
-            "Which port of the way, from 0 for the NIC.",
-        ),
-        column(
-            "node",
-            Value::U32(|r| r.node.bits()),
-            "The node that sends.",
-        ),
-        column("port", Value::U16(|r| r.port), "Its port."),
-        column(
-            "peer",
-            Value::U32(|r| r.peer.bits()),
-            "The node that the port leads to.",
-        ),
-        column(
-            "part",
-            Value::Word(|r| r.part.word()),
-            "What the time was spent on: a column of `blame` without its unit.",
-        ),
-        column("spent_ps", Value::U64(|r| r.spent_ps), "How long."),
-        column(
-            "root_node",
-            Value::OptionU32(|r| r.root.map(|(node, ..)| node.bits())),
-            "Node of the congested port that caused the pause.",
-        ),
-        column(
-            "root_port",
-            Value::OptionU32(|r| r.root.map(|(_, port, _)| port.into())),
-            "Number of the congested port at that node.",
-        ),
-        column(
-            "root_peer",
-            Value::OptionU32(|r| r.root.map(|(.., peer)| peer.bits())),
-            "The node that it leads to.",
-        ),
-    ];
+    const COLUMNS: &'static [Column<Self>] = columns! {
+        U32 flow, "Number of the flow.";
+        U16 hop, "Which port of the way, from 0 for the NIC.";
+        U32 node = |r| r.node.bits(), "The node that sends.";
+        U16 port, "Its port.";
+        U32 peer = |r| r.peer.bits(), "The node that the port leads to.";
+        Word part = |r| r.part.word(),
+            "What the time was spent on: a column of `blame` without its unit.";
+        U64 spent_ps, "How long.";
+        OptionU32 root_node = |r| r.root.map(|(node, ..)| node.bits()),
+            "Node of the congested port that caused the pause.";
+        OptionU32 root_port = |r| r.root.map(|(_, port, _)| port.into()),
+            "Number of the congested port at that node.";
+        OptionU32 root_peer = |r| r.root.map(|(.., peer)| peer.bits()),
+            "The node that it leads to.";
+    };
 
     /// By time of completion and flow; the sort is stable, so rows of a flow keep their order.
     fn order(rows: &mut Vec<Self>) {
