@@ -1,8 +1,8 @@
-//! Backpressure graph: which egress port can pause which other one. It finds cycles, and the edges to remove so that
-//! there are no cycles (BFC-35).
+//! Backpressure graph: which egress port can pause which other one. It finds cycles, and the edges
+//! to remove so that there are no cycles (BFC-35).
 //!
-//! A node is an egress port of a switch. If packets go from port A to port B in one hop, B can pause A. A network
-//! whose graph has no cycle cannot deadlock.
+//! A node is an egress port of a switch. If packets go from port A to port B in one hop, B can
+//! pause A. A network whose graph has no cycle cannot deadlock.
 
 use dataplane::ids::IndexVec;
 use dataplane::route::Routes;
@@ -11,13 +11,13 @@ use dataplane::switch::Pairs;
 use crate::ids::LinkId;
 use crate::topology::{Graph, NodeKind};
 
-/// One edge: packets enter `switch` by `ingress` and leave by `egress`, so the egress can pause the port at the
-/// other end of the link of the ingress.
+/// One edge: packets enter `switch` by `ingress` and leave by `egress`, so the egress can pause the
+/// port at the other end of the link of the ingress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Edge {
     /// Switch, counted among switches.
     pub switch: u32,
-    /// Port by which packets enter it.
+    /// The port by which packets enter the switch.
     pub ingress: u16,
     /// Port by which they leave.
     pub egress: u16,
@@ -26,20 +26,20 @@ pub struct Edge {
 /// The backpressure graph of a network with its routes.
 #[derive(Clone, Debug)]
 pub struct BackpressureGraph {
-    /// Per switch, the pairs of ports that some route uses.
+    /// Per switch, the pairs of ports that at least one route uses.
     pub used: Vec<Pairs>,
     /// Nodes: egress ports of switches.
     pub nodes: u64,
     /// Edges between them.
     pub edges: u64,
-    /// Cycles: maximal sets of ports (by their links) in which every port can wait for every other, directly or
-    /// indirectly. Ordered by their first ports.
+    /// Cycles: maximal sets of ports (by their links) in which every port can wait for every other,
+    /// directly or indirectly. Ordered by their first ports.
     pub cycles: Vec<Vec<LinkId>>,
     /// Edges that are removed so that no cycle is left.
     pub removed: Vec<Edge>,
 }
 
-/// The graph of the ports that lead from switch to switch. Only these can be part of a cycle.
+/// The graph of ports between switches. Only these ports can be part of a cycle.
 struct Fabric<'a> {
     graph: &'a Graph,
     used: &'a [Pairs],
@@ -51,8 +51,8 @@ struct Fabric<'a> {
     removed: Vec<Edge>,
 }
 
-/// A port on the path of a depth-first search: its index, its outgoing edges, and the number of edges that have been
-/// visited.
+/// A port on the path of a depth-first search: its index, its outgoing edges, and the number of
+/// edges that have been visited.
 type Visit = (u32, Vec<(u32, Edge)>, usize);
 
 impl BackpressureGraph {
@@ -81,7 +81,8 @@ impl BackpressureGraph {
         }
     }
 
-    /// Per switch, the pairs that may pause their upstream port: pairs that routes use, without the removed ones.
+    /// Returns, per switch, the pairs that may pause their upstream port: the pairs that routes
+    /// use, except the removed ones.
     // BFC-52
     #[must_use]
     pub fn allowed(&self) -> Vec<Pairs> {
@@ -98,15 +99,16 @@ impl BackpressureGraph {
     }
 }
 
-/// Finds cycles if packets use these pairs of ports (per switch). The result is like [`BackpressureGraph::cycles`].
+/// Finds cycles if packets use these pairs of ports (per switch). The result is like
+/// [`BackpressureGraph::cycles`].
 // LNK-40
 #[must_use]
 pub fn cycles(graph: &Graph, used: &[Pairs]) -> Vec<Vec<LinkId>> {
     Fabric::new(graph, used).cycles()
 }
 
-/// Finds a shortest cycle through the first port that is in a cycle. The ports have the order of the packets: each port
-/// waits for the next, and the last waits for the first.
+/// Finds a shortest cycle through the first port that is in a cycle. The ports have the order of
+/// the packets: each port waits for the next, and the last waits for the first.
 // LNK-40
 #[must_use]
 pub fn shortest_cycle(graph: &Graph, used: &[Pairs]) -> Vec<LinkId> {
@@ -144,7 +146,7 @@ fn edges_of<'a>(graph: &'a Graph, used: &'a [Pairs]) -> impl Iterator<Item = Edg
     })
 }
 
-/// Indices of the bits that are set.
+/// Returns the indices of the set bits.
 fn egresses(row: &[u64]) -> impl Iterator<Item = u16> + '_ {
     row.iter().enumerate().flat_map(|(word, &bits)| {
         (0..64u16)
@@ -162,7 +164,7 @@ fn mask(words: usize, ports: impl Iterator<Item = u16>) -> Vec<u64> {
     bits
 }
 
-/// Per switch, the pairs of (ingress, egress) that packets of some route use.
+/// Returns, per switch, the pairs (ingress, egress) that packets of at least one route use.
 // BFC-50
 #[must_use]
 pub fn used_pairs(graph: &Graph, routes: &[Routes]) -> Vec<Pairs> {
@@ -408,7 +410,7 @@ impl<'a> Fabric<'a> {
         tier(edge.ingress) > self.graph.tier(node) && tier(edge.egress) > self.graph.tier(node)
     }
 
-    /// To how many groups packets go that take both links of an edge.
+    /// Returns the number of groups whose packets use both links of an edge.
     fn groups_over(&self, edge: &Edge, routes: &[Routes]) -> u32 {
         let held = edge.held(self.graph);
         let from = self.graph.fabric_peer(self.graph.reverse(held));

@@ -1,4 +1,4 @@
-//! Expected load of each link, from routes and from how much hosts send to each other.
+//! Expected load of each link, computed from the routes and the rates between hosts.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,9 +17,9 @@ use crate::topology::Graph;
 pub struct ExpectedLoad {
     graph: Arc<Graph>,
     paths: Paths,
-    /// Rate that each link carries, in bit/s. Only links of hosts have one.
+    /// Rate on each link in bit/s. Only the links of hosts have a value.
     at_hosts: IndexVec<LinkId, f64>,
-    /// From a group of endpoints to another, bit/s.
+    /// Rate from one group of endpoints to another, bit/s.
     between: BTreeMap<(u32, u32), f64>,
 }
 
@@ -35,8 +35,8 @@ impl ExpectedLoad {
         }
     }
 
-    /// Adds what host `src` sends to host `dst`. Its flows are spread evenly over the ports that they
-    /// may use.
+    /// Adds what host `src` sends to host `dst`. Its flows are spread evenly over the ports that
+    /// they may use.
     pub fn add(&mut self, src: NodeId, dst: NodeId, bps: f64) {
         let pairs = self.paths.nearest_endpoints(src, dst);
         // ENG-11: evenly over the sender's ports, then over those of the receiver.
@@ -90,7 +90,8 @@ impl ExpectedLoad {
     }
 }
 
-/// The switches that reach a group, the most distant first; the last one is that of the group.
+/// Returns the switches on the paths to a group, the most distant first. The last one is the switch
+/// of the group.
 fn from_far_to_near(graph: &Graph, group: u32) -> Vec<u32> {
     let mut order = vec![graph.group_switch(group)];
     let mut is_found = vec![false; graph.switches() as usize];

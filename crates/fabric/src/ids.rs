@@ -10,8 +10,8 @@ index! {
 }
 
 index! {
-    /// Number of one direction of a link: the port that sends on it, counted over all ports of all nodes.
-    /// The ports of hosts come first. They are the endpoints of traffic. // TOP-01
+    /// Number of one direction of a link: the port that sends on it, counted over all ports of all
+    /// nodes. The ports of hosts come first. They are the endpoints of traffic. // TOP-01
     #[derive(Default)]
     LinkId
 }
@@ -55,8 +55,8 @@ impl LinkId {
 }
 
 impl LocalNode {
-    /// Returns the index among the switches of the partition, which has this number of hosts. `None`: the
-    /// node is a host.
+    /// Returns the index among the switches of the partition, which has this number of hosts.
+    /// `None`: the node is a host.
     #[inline]
     #[must_use]
     pub const fn switch(self, hosts: usize) -> Option<usize> {
@@ -64,8 +64,8 @@ impl LocalNode {
     }
 }
 
-/// Returns the nodes of the sending and of the receiving host of a flow. Traffic counts hosts as the network
-/// does.
+/// Returns the nodes of the sending and of the receiving host of a flow. Traffic counts hosts as
+/// the network does.
 #[must_use]
 pub const fn hosts_of(flow: &Flow) -> (NodeId, NodeId) {
     (NodeId::from_bits(flow.src), NodeId::from_bits(flow.dst))

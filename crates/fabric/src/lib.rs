@@ -1,4 +1,5 @@
-//! The simulated network: topology, routing, links and probes. Drives the dataplane with the kernel.
+//! The simulated network: topology, routing, links and probes. Drives the dataplane with the
+//! kernel.
 
 pub mod backpressure_graph;
 pub mod engine;

@@ -1,4 +1,5 @@
-//! Links that fail and recover: the times of the changes, and the times at which routing takes them into account.
+//! Links that fail and recover: the times of the changes, and the times at which routing takes them
+//! into account.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +9,7 @@ use dataplane::units::Time;
 use crate::ids::LinkId;
 use crate::topology::Graph;
 
-/// A time during which a link is down.
+/// A period during which a link is down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LinkFailure {
     /// The link, by either of its directions.
@@ -19,7 +20,7 @@ pub struct LinkFailure {
     pub until_ps: Option<Time>,
 }
 
-/// A link fails or comes back.
+/// A link that fails or recovers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Change {
     /// When, ps.
@@ -46,7 +47,7 @@ pub struct LinkFailures {
 }
 
 impl LinkFailures {
-    /// Orders the failures of all links; those of one link that touch or overlap become one.
+    /// Sorts the failures of all links. Failures of one link that touch or overlap are merged.
     // LNK-03
     #[must_use]
     pub fn new(graph: &Graph, link_failures: &[LinkFailure], reconvergence_ps: Time) -> Self {
@@ -95,7 +96,8 @@ impl LinkFailures {
         }
     }
 
-    /// Links that are down when the run starts; routes are without them from the first packet on.
+    /// Returns the links that are down when the run starts. Routes exclude them from the first
+    /// packet on.
     #[must_use]
     pub fn initial(&self) -> &[LinkId] {
         &self.initial
@@ -113,8 +115,8 @@ impl LinkFailures {
         self.initial.is_empty() && self.changes.is_empty()
     }
 
-    /// Links that are down from the start to the end: base round trips and ideal times are those of the
-    /// network without them.
+    /// Returns the links that are down during the whole run. Base RTTs and ideal times exclude
+    /// them.
     // LNK-14
     #[must_use]
     pub fn lasting(&self) -> Vec<LinkId> {
@@ -123,8 +125,8 @@ impl LinkFailures {
         lasting.copied().collect()
     }
 
-    /// Times of new routes, each with the links that routing then considers down. The first entry is the start of the
-    /// run.
+    /// Returns the times of new routes, each with the links that routing then considers down. The
+    /// first entry is the start of the run.
     // LNK-12
     #[must_use]
     pub fn epochs(&self) -> Vec<(Time, Vec<LinkId>)> {
@@ -156,8 +158,8 @@ fn touches(earlier: &LinkFailure, later: &LinkFailure) -> bool {
     earlier.until_ps.is_none_or(|until| later.from_ps <= until)
 }
 
-/// Connected part of the network, per endpoint; [`CUT_OFF`](dataplane::nic::CUT_OFF) if its own link is down. Endpoints
-/// of the same part can reach each other.
+/// Returns the connected part of the network, per endpoint; [`CUT_OFF`](dataplane::nic::CUT_OFF) if
+/// its own link is down. Endpoints of the same part can reach each other.
 // LNK-13
 #[must_use]
 pub fn parts(graph: &Graph) -> Vec<u32> {

@@ -1,5 +1,5 @@
-//! Network data as the replayed ns-3 simulator computes them: numbers and addresses of nodes, the order of equal-cost
-//! paths, and the RTT and BDP of senders (rules in `specs/ns3.md`).
+//! Network data as the replayed ns-3 simulator computes them: numbers and addresses of nodes, the
+//! order of equal-cost paths, and the RTT and BDP of senders (rules in `specs/ns3.md`).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -16,8 +16,8 @@ use crate::ids::{LinkId, NodeId};
 use crate::topology::Graph;
 use crate::topology::graph::NONE;
 
-/// The number of every node: its name, where all names are different numbers; else hosts from 0 on,
-/// then switches.
+/// Returns the number of every node: its name if all names are different numbers; otherwise hosts
+/// are numbered from 0, then switches.
 // NS3-42
 #[must_use]
 pub fn node_numbers(graph: &Graph) -> IndexVec<NodeId, u32> {
@@ -37,14 +37,24 @@ pub fn node_numbers(graph: &Graph) -> IndexVec<NodeId, u32> {
         .into()
 }
 
-/// IP address of the host with a number: 11.x.y.1, where x and y are the two bytes of the number.
+/// Returns the rate of the link of the host with the lowest number.
+// NS3-11
+#[must_use]
+pub fn nic_bps(graph: &Graph) -> u64 {
+    let numbers = node_numbers(graph);
+    let first = graph.host_ids().min_by_key(|&host| numbers[host]);
+    first.map_or(0, |host| graph.port(graph.first_link(host)).rate.bps())
+}
+
+/// Returns the IP address of the host with a number: 11.x.y.1, where x and y are the two bytes of
+/// the number.
 // NS3-41
 #[must_use]
 pub const fn address(number: u32) -> u32 {
     0x0b00_0001 + ((number / 256) << 16) + ((number % 256) << 8)
 }
 
-/// Which switch comes when in the searches that start at a group of hosts.
+/// The order in which searches from a group of hosts reach the switches.
 struct Search {
     /// Order of each switch; [`NONE`]: not reached.
     rank: Vec<u32>,
@@ -68,7 +78,7 @@ impl PathSum {
         bps: u64::MAX,
     };
 
-    /// The path and one link more.
+    /// Extends a path by one link.
     fn and(self, graph: &Graph, link: LinkId, payload_bytes: u64) -> Self {
         let port = graph.port(link);
         let bps = port.rate.bps();
@@ -79,7 +89,8 @@ impl PathSum {
         }
     }
 
-    /// NS3-43: there and back by propagation, there by serialisation of a packet without headers.
+    /// NS3-43: returns the RTT: propagation in both directions, and serialisation of a packet
+    /// without headers in the forward direction.
     const fn rtt_ns(&self) -> u64 {
         2 * self.delay_ns + self.packet_ns
     }
@@ -91,7 +102,7 @@ impl PathSum {
 }
 
 impl Search {
-    /// Breadth-first from the switch of a group, neighbours with higher numbers first.
+    /// Searches breadth-first from the switch of a group, neighbours with higher numbers first.
     // NS3-44
     fn from(
         graph: &Graph,
@@ -126,8 +137,8 @@ impl Search {
     }
 }
 
-/// Makes routes choose as that simulator does: by a hash of addresses and ports, seeded with the
-/// switch's number, over next hops in the order in which its search found them.
+/// Changes routes to the choice of ns-3: a hash of addresses and ports, seeded with the number of
+/// the switch, over next hops in the order in which the search of ns-3 finds them.
 // NS3-40, NS3-44
 pub fn retrace(graph: &Graph, routes: &mut [Routes]) {
     let numbers = node_numbers(graph);
@@ -165,7 +176,7 @@ pub fn retrace(graph: &Graph, routes: &mut [Routes]) {
     }
 }
 
-/// Round trips and BDPs as that simulator computes them.
+/// RTTs and BDPs as ns-3 computes them.
 #[derive(Debug)]
 pub struct Baselines {
     graph: Arc<Graph>,
@@ -177,7 +188,8 @@ pub struct Baselines {
 }
 
 impl Baselines {
-    /// Creates the data, which are computed when they are first needed. A full packet has `payload_bytes`.
+    /// Creates the data, which are computed when they are first needed. A full packet has
+    /// `payload_bytes`.
     #[must_use]
     pub fn new(graph: Arc<Graph>, payload_bytes: u64) -> Self {
         Self {
@@ -249,14 +261,14 @@ impl Baselines {
     }
 }
 
-/// The draws of all nodes in one sequence, where the switches replay ns-3's.
+/// Returns one sequence of random numbers for all nodes, if the switches replay those of ns-3.
 // NS3-18
 pub(crate) fn draws(switch: &SwitchConfig, graph: &Graph) -> Option<StreamHeads> {
     let replay = switch.ecn.as_ref().is_some_and(|ecn| ecn.replay);
     replay.then(|| StreamHeads::new(1, 1, 6 * u64::from(graph.nodes()) + 2))
 }
 
-/// Source ports: 10 000 for the first flow of a pair of hosts, and one more for each that follows.
+/// Source ports of flows: 10 000 for the first flow of a pair of hosts, then the next numbers.
 // NS3-41
 #[derive(Debug, Default)]
 pub(crate) struct SourcePorts {

@@ -1,8 +1,9 @@
-//! Properties of a pair of endpoints in the empty network: ideal completion times, base RTTs, bandwidth-delay products.
+//! Properties of a pair of endpoints in the empty network: ideal completion times, base RTTs,
+//! bandwidth-delay products.
 //!
-//! The data are not stored per pair of hosts. A pair of switches with hosts has a small number that identifies the
-//! links between them. A row of such numbers is computed when a source is first used. In a regular shape the first row
-//! is valid for all sources.
+//! The data are not stored per pair of hosts. A pair of switches with hosts has a small number that
+//! identifies the links between them. A row of such numbers is computed when a source is first
+//! used. In a regular shape the first row is valid for all sources.
 
 mod cores;
 mod profile;
@@ -18,24 +19,24 @@ use crate::topology::graph::NONE;
 use cores::{Core, Cores, HERE};
 pub use profile::{FrameSizes, PathProfile};
 
-/// In place of the number of a set of paths: the one link between two hosts.
+/// Value that replaces the number of a set of paths if two hosts are connected by one link.
 const CABLE: u32 = NONE - 1;
 
 fn saturate(time: u128) -> Time {
     Time::try_from(time).unwrap_or(Time::MAX)
 }
 
-/// Answers for pairs of endpoints; remembers what it found.
+/// Paths between endpoints. Computed results are cached.
 #[derive(Clone, Debug)]
 pub struct Paths {
     graph: Arc<Graph>,
     cores: Cores,
-    /// Per source group, if it was needed: per target group the number of a set of `cores`.
+    /// Per source group, if it was needed: for each target group, the number of a set of `cores`.
     rows: Vec<Option<Box<[u32]>>>,
     /// Whole paths by (kind of the sender's link, set, kind of the receiver's link).
     numbers: MixedMap<(u32, u32, u32), u32>,
     profiles: Vec<Vec<PathProfile>>,
-    /// Answers where links that are down leave no path, as if all were up.
+    /// Paths with all links up. They are used if failed links leave no path.
     whole: Option<Box<Paths>>,
     /// Links cut serialisation times to nanoseconds.
     cut: bool,
@@ -64,11 +65,12 @@ impl Paths {
         self
     }
 
-    /// Returns the shortest paths from one endpoint to another, without dominated paths. A path is dominated if another
-    /// path is at least as good for every flow. A regular network has one path.
+    /// Returns the shortest paths from one endpoint to another, without dominated paths. A path is
+    /// dominated if another path is at least as good for every flow. A regular network has one
+    /// path.
     ///
-    /// Panics, like all methods here, if an endpoint does not exist or if the two are in different planes
-    /// ([`Graph::plane_of`]).
+    /// Panics, like all methods here, if an endpoint does not exist or if the two are in different
+    /// planes ([`Graph::plane_of`]).
     pub fn alternatives(&mut self, src: LinkId, dst: LinkId) -> &[PathProfile] {
         let set = match self.graph.is_cable(src) {
             true if self.graph.reverse(src) == dst => CABLE,
@@ -138,7 +140,9 @@ impl Paths {
         self.cores.sets[set as usize].iter().map(profile).collect()
     }
 
-    /// Number of the set of paths from a group to another. A regular shape needs one row only. // TOP-17
+    /// Returns the number of the set of paths from a group to another. A regular shape needs one
+    /// row only.
+    // TOP-17
     fn set(&mut self, from: u32, to: u32) -> u32 {
         let (from, to) = match self.graph.like_pair(from, to) {
             Some(like) => (0, like),
@@ -153,8 +157,8 @@ impl Paths {
         set
     }
 
-    /// The sets of paths from a group to all groups, not remembered: to request all rows in turn
-    /// shall not fill the memory.
+    /// Returns the sets of paths from a group to all groups. The result is not cached, because all
+    /// rows together can need too much memory.
     fn whole_row(&mut self, from: u32) -> Box<[u32]> {
         if self.graph.is_regular() {
             return (0..self.graph.groups())
@@ -167,7 +171,8 @@ impl Paths {
         }
     }
 
-    /// Breadth-first over the switches; a switch is left only when all shortest paths to it are known.
+    /// Searches breadth-first over the switches. The search leaves a switch only when all shortest
+    /// paths to it are known.
     fn find_row(&mut self, from: u32) -> Box<[u32]> {
         let graph = &self.graph;
         let cores = &mut self.cores;
@@ -238,7 +243,8 @@ impl Paths {
             .saturating_add(least(paths, |path| path.one_way_ps(ack)))
     }
 
-    /// Round trip of a frame of `frame_bytes` and its ACK of `ack_bytes` in the empty network. // TOP-10
+    /// Returns the RTT of a frame of `frame_bytes` and its ACK of `ack_bytes` in the empty network.
+    // TOP-10
     pub fn base_rtt_ps(
         &mut self,
         src: LinkId,
@@ -251,7 +257,7 @@ impl Paths {
             .saturating_add(least(paths, |path| path.one_way_ps(ack_bytes)))
     }
 
-    /// The rate at which one flow can send for long: that of the slowest link.
+    /// Returns the long-term rate of a flow that is alone: the rate of the slowest link.
     pub fn bottleneck(&mut self, src: LinkId, dst: LinkId) -> Rate {
         let rates = self
             .alternatives(src, dst)
@@ -274,8 +280,8 @@ impl Paths {
         self.alternatives(src, dst)[0].hops.len()
     }
 
-    /// Pairs of ports of two hosts that flows between them may use: pairs with the smallest number of hops. The list is
-    /// empty if no path joins the hosts.
+    /// Returns the pairs of ports of two hosts that flows between them may use: pairs with the
+    /// smallest number of hops. The list is empty if no path joins the hosts.
     // ENG-11: ports with the smallest number of hops
     pub fn nearest_endpoints(&mut self, src: NodeId, dst: NodeId) -> Vec<(LinkId, LinkId)> {
         let (from, to) = (self.graph.links_of(src), self.graph.links_of(dst));
@@ -306,8 +312,8 @@ impl Paths {
         let ends: Vec<SlowestHosts> = (0..groups)
             .map(|g| SlowestHosts::of(&self.graph, g, frame_bytes, ack_bytes))
             .collect();
-        // In a regular shape all racks are equivalent, except in a dumbbell, whose two racks can have different numbers
-        // of hosts. // TOP-17
+        // In a regular shape all racks are equivalent, except in a dumbbell, whose two racks can
+        // have different numbers of hosts. // TOP-17
         let sources = if self.graph.is_regular() {
             groups.min(2)
         } else {

@@ -1,7 +1,8 @@
 //! Routes: for every switch and every group of endpoints, all ports on a shortest path.
 //!
-//! 64 groups are searched in parallel, with one bit each. A level of the breadth-first search costs a few words per
-//! link instead of 64 visits. The ports that lead to a group are read from the same words.
+//! 64 groups are searched in parallel, with one bit each. A level of the breadth-first search costs
+//! a few words per link instead of 64 visits. The ports that lead to a group are read from the same
+//! words.
 
 use thiserror::Error;
 
@@ -17,20 +18,21 @@ use kernel::{Purpose, Stream};
 use crate::ids::{LinkId, NodeId};
 use crate::topology::Graph;
 
-/// Most entries of all tables together (2 bytes each). There are at most as many groups as switches,
-/// so this also keeps the number of groups, and of sets at a switch, far below 2^16.
+/// Maximum number of entries of all tables together (2 bytes each). There are at most as many
+/// groups as switches, so the number of groups, and of sets of a switch, stays far below 2^16.
 const MAX_ENTRIES: u64 = 1 << 30;
 
-/// Why a network has no routing tables.
+/// The reason why a network has no routing tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum RoutingError {
-    /// Switches times switches with hosts is more than memory should hold.
+    /// The tables would be too large: the number of switches times the number of switches with
+    /// hosts.
     #[error(
         "the routing tables would have {entries} entries (switches x switches with hosts); at \
          most {MAX_ENTRIES} are supported; make the network smaller"
     )]
     TooLarge {
-        /// Entries that the tables would have.
+        /// Number of entries of the tables.
         entries: u64,
     },
 }
@@ -81,8 +83,8 @@ fn by_tier(graph: &Graph, routes: &mut [Routes], set: impl Fn(u32, &mut Routes))
     }
 }
 
-/// Gives each switch the number of paths that the switches of lower tiers make, so that a label has a digit
-/// for each tier.
+/// Gives each switch the number of paths that the switches of lower tiers make, so that a label has
+/// a digit for each tier.
 // NDP-05
 fn label(graph: &Graph, routes: &mut [Routes]) {
     let tiers = graph.switch_ids().map(|node| graph.tier(node));
@@ -113,7 +115,7 @@ pub struct PathCounts {
 }
 
 impl PathCounts {
-    /// Counts along the first path of each pair; in a regular shape all paths are alike.
+    /// Counts along the first path of each pair. In a regular topology all paths are equivalent.
     #[must_use]
     pub fn new(graph: &Graph, routes: &[Routes]) -> Self {
         let groups = graph.groups();
@@ -141,7 +143,7 @@ impl PathCounts {
     }
 }
 
-/// The number of paths from a group of endpoints to an endpoint.
+/// Returns the number of paths from a group of endpoints to an endpoint.
 fn equal_cost_paths(graph: &Graph, routes: &[Routes], from: u32, dst: LinkId) -> u32 {
     let mut node = graph.switch_node(graph.group_switch(from));
     let mut paths = 1u32;
@@ -160,8 +162,8 @@ fn equal_cost_paths(graph: &Graph, routes: &[Routes], from: u32, dst: LinkId) ->
     paths
 }
 
-/// Two endpoints between which, for some flows, the path back is another than the path there, if there
-/// are any. Looks at the first endpoint of each of 64 switches at most, and at 16 flows.
+/// Returns two endpoints between which the forward and the return path differ for some flows, if
+/// there are any. Checks at most 64 switches, with the first endpoint of each, and 16 flows.
 // XP-05
 #[must_use]
 pub fn asymmetry(graph: &Graph, routes: &[Routes]) -> Option<(LinkId, LinkId)> {
@@ -221,8 +223,8 @@ fn endpoints(graph: &Graph) -> Endpoints {
     Endpoints::new(graph.groups(), group, port, Vec::new())
 }
 
-/// The first number behind the groups of endpoints: with links that are down there are as many more,
-/// for endpoints whose link is down.
+/// Returns the number after the last group of endpoints. If links are down, there are twice as many
+/// groups, because endpoints whose link is down have their own.
 // LNK-11
 fn behind_groups(graph: &Graph) -> u32 {
     graph.groups() * if graph.lacks_links() { 2 } else { 1 }
@@ -237,7 +239,7 @@ struct Table {
 }
 
 impl Table {
-    /// Every group unreachable: set 0 is the empty one.
+    /// Creates a table in which no group is reachable. Set 0 is the empty set.
     fn new(graph: &Graph) -> Self {
         let groups = behind_groups(graph) as usize + usize::from(graph.has_cables());
         let numbers = HashMap::from([(Box::default(), 0)]);
@@ -260,7 +262,8 @@ impl Table {
     }
 }
 
-/// Parallel breadth-first searches from 64 groups, over switches only, because hosts do not forward packets.
+/// Parallel breadth-first searches from 64 groups, over switches only, because hosts do not forward
+/// packets.
 struct Search<'a> {
     graph: &'a Graph,
     tables: Vec<Table>,
@@ -268,11 +271,11 @@ struct Search<'a> {
     seen: Vec<u64>,
     /// Per switch: searches that reached it in the last level.
     front: Vec<u64>,
-    /// Per switch: whether it is among the candidates of this level.
+    /// Per switch: true if it is a candidate of this level.
     listed: Vec<bool>,
     /// Ports of the current switch that lead back to searches, with those searches.
     leads: Vec<(u16, u64)>,
-    /// Searches of the current switch, parted by the set of ports that lead to them.
+    /// Searches of the current switch, divided by the set of ports that lead to them.
     parts: Vec<u64>,
 }
 
@@ -290,7 +293,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Fills the tables' columns of the 64 groups from `first` on. // TOP-07
+    /// Fills the columns of the 64 groups that start at `first`. // TOP-07
     fn batch(&mut self, first: u32) {
         self.seen.fill(0);
         self.front.fill(0);
@@ -371,7 +374,7 @@ impl<'a> Search<'a> {
         new
     }
 
-    /// Parts the searches so that those of one part are led to by the same ports.
+    /// Divides the searches into parts with the same ports.
     fn part(&mut self, all: u64) {
         self.parts.clear();
         self.parts.push(all);

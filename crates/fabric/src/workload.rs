@@ -25,16 +25,17 @@ pub struct Job {
     pub start_ps: Time,
     /// Number among the sources of flows.
     pub number: u16,
-    /// GPUs of a server, where a message to another rail of another server goes first, over the
-    /// scale-up domain, to the GPU on the receiver's rail. // RNK-07
+    /// Number of GPUs per server. A message to another rail of another server first crosses the
+    /// scale-up domain to the GPU on the receiver's rail. // RNK-07
     pub relay: Option<u32>,
-    /// A message takes the port of its NIC's number, at both ends, of those that are equally near.
+    /// True if a message uses the port with the number of its NIC, at both ends, among equally near
+    /// ports.
     // RNK-16
     pub by_rail: bool,
 }
 
-/// Returns true if flows can share queue pairs at such a NIC. Receiver-driven transports keep no state between
-/// messages, and in the ns-3 simulator each message has its own queue pair.
+/// Returns true if flows can share queue pairs at such a NIC. Receiver-driven transports keep no
+/// state between messages, and in the ns-3 simulator each message has its own queue pair.
 // NIC-53
 #[must_use]
 pub fn can_share_queue_pairs(nic: &NicConfig) -> bool {
@@ -51,8 +52,8 @@ impl Job {
         wanted && can_share_queue_pairs(nic)
     }
 
-    /// Reason why its ranks cannot run on several threads, if there is one: an event at one host affects another host
-    /// without delay.
+    /// Returns the reason why its ranks cannot run on several threads, if there is one: an event at
+    /// one host affects another host without delay.
     #[must_use]
     pub fn acts_at_once(&self) -> Option<&'static str> {
         let options = &self.workload.options;
@@ -67,7 +68,7 @@ impl Job {
         }
     }
 
-    /// The host that a message between two hosts goes by, if it goes by one.
+    /// Returns the host that relays a message between two hosts, if there is one.
     // RNK-07
     #[must_use]
     pub fn relay(&self, from: NodeId, to: NodeId) -> Option<NodeId> {
@@ -83,6 +84,6 @@ impl Job {
 pub struct Jobs {
     /// Each of them.
     pub jobs: Arc<[Job]>,
-    /// Why the operations of one could not be read, once that has happened: the run ends.
+    /// Error of a source whose operations could not be read. The run ends then.
     pub error: Arc<OnceLock<String>>,
 }

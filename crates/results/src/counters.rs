@@ -15,8 +15,8 @@ pub(crate) fn drops(counters: &Counters) -> BTreeMap<&'static str, u64> {
     drops
 }
 
-/// Returns the fields in the first list with their names. A field that is in neither list is a
-/// compile error.
+/// Returns the fields of the first list with their names. A field that is missing in both lists is
+/// a compile error.
 macro_rules! by_name {
     ($Type:ident { $($field:ident),*; $($other:ident),* } = $counters:expr) => {{
         let $Type { $($field,)* $($other: _,)* } = $counters;

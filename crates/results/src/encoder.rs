@@ -1,4 +1,4 @@
-//! The thread that encodes and writes the tables of a run. The simulation goes on meanwhile.
+//! The thread that encodes and writes the tables of a run. The simulation continues in parallel.
 
 use crate::Error;
 use crate::names::Names;

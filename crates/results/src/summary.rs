@@ -13,8 +13,7 @@ use crate::workloads::WorkloadSummary;
 /// Maximum payload of a short flow, in bytes.
 pub const SHORT_UP_TO_BYTES: u64 = 10_000;
 
-/// A flow with more payload bytes than this is long. A flow that is neither short nor long is
-/// medium.
+/// A flow with more payload bytes than this is long. All flows between short and long are medium.
 pub const LONG_FROM_BYTES: u64 = 1_000_000;
 
 /// The content of `summary.json`.
@@ -74,20 +73,20 @@ pub struct Summary {
     pub counters: BTreeMap<&'static str, u64>,
     /// Speed of the simulator.
     pub performance: Performance,
-    /// Results of workloads. The key is omitted if there are none.
+    /// Results of workloads. The key is omitted without workloads.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub workloads: Vec<WorkloadSummary>,
     /// Names of the checks that succeeded.
     pub checks: Vec<String>,
     /// Checks that did not hold.
     pub violations: Vec<ViolationLine>,
-    /// Classes of ports that had storms of pauses. Without any the key is left out.
+    /// Classes of ports that had storms of pauses. The key is omitted if the list is empty.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub storm_queues: Vec<StormQueue>,
-    /// Circles of ports that wait for each other, so that none of them can ever send again.
+    /// Cycles of ports that wait for each other, so that no port of a cycle can ever send again.
     pub deadlocks: Vec<Deadlock>,
-    /// Who waits on whom, if the run stalled or deadlocked; else flows whose receivers cannot be
-    /// reached.
+    /// Ports that wait for each other, if the run stalled or deadlocked. Otherwise, flows whose
+    /// receivers are unreachable.
     pub stall: Vec<String>,
     /// Warnings about the scenario and about the results.
     pub warnings: Vec<String>,
@@ -165,7 +164,7 @@ pub struct Buffer {
     pub p99_bytes: u64,
     /// Maximum over the whole run, in bytes.
     pub max_bytes: u64,
-    /// The same values by tier.
+    /// Occupancy by tier.
     pub tiers: Vec<TierBuffer>,
 }
 
@@ -249,7 +248,7 @@ pub struct LinkGroup {
     pub data_utilisation: f64,
     /// Time during which PFC paused the sending ports, summed over the ports, in ps.
     pub paused_ps: u64,
-    /// The same time as a fraction of (number of ports × duration of the run).
+    /// `paused_ps` as a fraction of (number of ports × duration of the run).
     pub paused_fraction: f64,
     /// How often PFC began to pause a class of a sending port.
     pub pauses: u64,

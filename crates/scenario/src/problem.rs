@@ -218,7 +218,7 @@ pub struct Problem {
     pub key: String,
     /// Description of what is wrong.
     pub message: String,
-    /// What was expected, or what to do.
+    /// The expected value, or the action that solves the problem.
     pub hint: Option<String>,
     /// Position, or `None` if the problem has no single position.
     pub at: Option<At>,

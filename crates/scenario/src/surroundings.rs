@@ -46,7 +46,7 @@ pub fn surroundings(spec: &Spec, graph: &Arc<Graph>) -> Surroundings {
         max_class,
         buffer_bytes: spec.buffer_bytes,
         reserved_bytes: spec.reserved_bytes,
-        nic_bps: nic_bps(graph),
+        nic_bps: fabric::ns3::nic_bps(graph),
         transport: around(spec, graph),
         base_rtt_ps: base_rtt_ps(spec, graph),
         upstream_queues: spec
@@ -91,12 +91,4 @@ fn base_rtt_ps(spec: &Spec, graph: &Arc<Graph>) -> Time {
             Paths::new(Arc::clone(graph)).max_base_rtt_ps(frame, scheme.ack_bytes)
         }
     }
-}
-
-/// Returns the rate of the link of the host with the lowest number.
-// NS3-11
-fn nic_bps(graph: &Graph) -> u64 {
-    let numbers = fabric::ns3::node_numbers(graph);
-    let first = graph.host_ids().min_by_key(|&host| numbers[host]);
-    first.map_or(0, |host| graph.port(graph.first_link(host)).rate.bps())
 }

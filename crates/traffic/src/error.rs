@@ -14,7 +14,7 @@ pub struct Place {
 /// An error: what is wrong, where, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// Position in the text, if the error is in a text. Only the caller knows the file name.
+    /// Position in the text, if the error is in a text. It does not contain the name of the file.
     pub place: Option<Place>,
     /// Description of the error, what was expected, and what to do.
     pub message: String,

@@ -6,7 +6,7 @@ use std::fmt;
 /// list. // OPS-01
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Operation {
-    /// What the operation does.
+    /// The work of the operation.
     pub work: Work,
     /// Operations of the same rank, with smaller indices, that must have ended. // OPS-02
     pub after_end: Vec<u32>,
@@ -27,7 +27,7 @@ pub struct Operation {
     pub part_of: Option<u32>,
 }
 
-/// What an operation does.
+/// The work of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Work {
     /// A computation.

@@ -1,4 +1,4 @@
-//! The audit of a run: every law of conservation that can be checked is checked, in every run.
+//! The audit of a run: checks of all conservation laws, at the end of every run.
 
 use dataplane::sink::DropCause;
 use dataplane::units::NEVER;
@@ -14,7 +14,8 @@ use crate::record::{Ending, PortRecord, Violation};
 const MOST_VIOLATIONS: usize = 50;
 
 impl<C: Calendar + Send> Simulation<C> {
-    /// Runs all invariant checks. Adds violations to the list and returns the names of the checks that passed.
+    /// Runs all invariant checks. Adds violations to the list and returns the names of the checks
+    /// that passed.
     pub(super) fn audit(&mut self, ending: Ending) -> Vec<&'static str> {
         for part in &mut self.net.parts {
             self.violations.append(&mut part.flows.violations);
@@ -57,7 +58,8 @@ impl<C: Calendar + Send> Simulation<C> {
         held
     }
 
-    /// AUD-01: per switch and port, what came in went out, waits or was dropped.
+    /// AUD-01: checks, per switch and port, that every packet that arrived was sent, is queued, or
+    /// was dropped.
     fn audit_switches(&self) -> Vec<String> {
         let each = self.net.each_switch();
         each.flat_map(|(node, switch, arena)| {
@@ -114,7 +116,7 @@ impl<C: Calendar + Send> Simulation<C> {
         broken
     }
 
-    /// LLR-22: what links with numbers carried, lost and replayed.
+    /// LLR-22: checks the frames that links with sequence numbers carried, lost and retransmitted.
     fn audit_replays(&self) -> Vec<String> {
         let mut broken = Vec::new();
         for (link, direction) in self.net.each_direction() {
@@ -154,7 +156,7 @@ impl<C: Calendar + Send> Simulation<C> {
         broken
     }
 
-    /// A node and its port, in words.
+    /// Returns the label of a node and its port.
     fn port_name(&self, link: LinkId) -> String {
         let node = self.net.node_of(link);
         let port = link.port(self.net.graph.first_link(node));
@@ -196,8 +198,9 @@ impl<C: Calendar + Send> Simulation<C> {
         Vec::new()
     }
 
-    /// AUD-06: pauses and resumes alternate (bitmaps repeat them), and no class stays paused in an empty network. The
-    /// check is skipped if links lose frames, because they lose pause frames too.
+    /// AUD-06: checks that pauses and resumes alternate (bitmaps repeat them), and no class stays
+    /// paused in an empty network. The check is skipped if links lose frames, because they lose
+    /// pause frames too.
     fn audit_pauses(&self, drained: bool) -> Vec<String> {
         let mut broken = Vec::new();
         if self.losing {
@@ -227,7 +230,7 @@ impl<C: Calendar + Send> Simulation<C> {
         broken
     }
 
-    /// AUD-08: who waits on whom, in sentences.
+    /// AUD-08: describes which nodes wait for which.
     pub(super) fn explain_stall(&self) -> Vec<String> {
         const MOST: usize = 200;
         let graph = &self.net.graph;

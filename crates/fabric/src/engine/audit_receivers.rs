@@ -1,5 +1,5 @@
-//! The audit of receiver-driven transports: each data packet that was sent arrived whole, arrived
-//! or came home as a header, or was dropped; each credit let a packet go, was wasted or was dropped.
+//! The audit of receiver-driven transports. Each sent data packet arrived complete, arrived or
+//! returned as a header, or was dropped. Each credit permitted a packet, was wasted or was dropped.
 
 use dataplane::sink::DropCause;
 use kernel::calendar::Calendar;
@@ -7,8 +7,8 @@ use kernel::calendar::Calendar;
 use super::Simulation;
 
 impl<C: Calendar + Send> Simulation<C> {
-    /// AUD-10: every packet and credit of a receiver-driven transport is accounted for. Drops are not counted by kind
-    /// of frame, so the check allows all drops for each kind.
+    /// AUD-10: checks that every packet and credit of a receiver-driven transport is accounted for.
+    /// Drops are not counted by kind of frame, so the check allows all drops for each kind.
     pub(super) fn audit_driven(&self, drained: bool) -> Vec<String> {
         let mut broken = Vec::new();
         if !self.owns_repair {

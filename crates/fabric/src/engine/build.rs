@@ -1,4 +1,4 @@
-//! From a plan to partitions that are ready to run.
+//! Builds the partitions of a run from its plan.
 
 use dataplane::classes::ClassSet;
 use dataplane::ids::IndexVec;
@@ -57,22 +57,27 @@ fn replays(config: &SwitchConfig) -> bool {
     schemes.any(|scheme| scheme.replays_lost_frames())
 }
 
-/// Classes of which no packet may be lost, as bits. A link that loses pauses leaves PFC without a
-/// promise.
+/// True if a switch drops no packet of classes that it can pause. If a link can lose pause frames,
+/// PFC does not prevent losses.
+fn is_lossless(config: &SwitchConfig, links_lose: bool) -> bool {
+    match config.mmu.admission {
+        // NDP-03: trimmed headers may be dropped.
+        // PFCWD-07: a watchdog drops packets, or ignores pauses, so that buffers overflow.
+        _ if config.trim.is_some() || config.guard.is_some() => false,
+        Admission::Unlimited => true,
+        // NS3-10: the headroom of ns-3 is a rule of thumb.
+        Admission::Pfc(pfc) => !links_lose && pfc.accounting == Accounting::Pool,
+        _ => is_lossless_by_hop(config, links_lose),
+    }
+}
+
+/// Returns the classes without packet loss, as bits.
 // AUD-05
 fn lossless_classes(config: &SwitchConfig, links_lose: bool) -> ClassSet {
-    let by_hop = is_lossless_by_hop(config, links_lose);
-    let promised = |pausable: bool| match config.mmu.admission {
-        // NDP-03: what is trimmed may have to go.
-        _ if config.trim.is_some() => false,
-        // PFCWD-07: a watchdog drops packets, or lets them overflow buffers
-        _ if config.guard.is_some() => false,
-        Admission::Unlimited => true,
-        // NS3-10: its headroom is a rule of thumb.
-        Admission::Pfc(pfc) => pausable && !links_lose && pfc.accounting == Accounting::Pool,
-        _ => by_hop,
-    };
-    // XP-03: credits are there to be dropped.
+    let is_lossless = is_lossless(config, links_lose);
+    let needs_pauses = matches!(config.mmu.admission, Admission::Pfc(_));
+    let promised = |pausable: bool| is_lossless && (pausable || !needs_pauses);
+    // XP-03: the transport drops credits on purpose.
     let credits = ClassSet::from(config.shaped.is_some()) << CONTROL_CLASS;
     let classes = config.classes.iter().enumerate();
     let all = classes.fold(0, |bits, (nth, class)| {
@@ -81,12 +86,12 @@ fn lossless_classes(config: &SwitchConfig, links_lose: bool) -> ClassSet {
     all & !credits
 }
 
-/// With fewer ports than this all state is in the processor's caches anyway.
+/// With fewer ports, the processor's caches contain the whole state anyway.
 const MANY_PORTS: u32 = 2048;
 
-/// Least and greatest width of the calendar's buckets, as powers of two of ps: its first wheel must reach
-/// as far as nearly all arrivals do, or they are sorted twice; and they should not come into the current
-/// bucket, or they are moved one by one.
+/// Returns the least and greatest width of the calendar's buckets, as powers of two of ps: its
+/// first wheel must reach as far as nearly all arrivals do, or they are sorted twice; and they
+/// should not come into the current bucket, or they are moved one by one.
 // KER-11
 fn bucket_shifts(graph: &Graph, max_frame: u16) -> (u32, u32) {
     let mut reach: Vec<Time> = graph
@@ -107,8 +112,8 @@ fn bucket_shifts(graph: &Graph, max_frame: u16) -> (u32, u32) {
     (least, least.max(apart.min(24)))
 }
 
-/// Routes of the switches, and the pairs of ports that may hold their upstream, each to be taken by
-/// the partition of its switch.
+/// Routes of the switches, and the pairs of ports that may pause their upstream port. The partition
+/// of a switch takes its entry.
 struct Tables {
     routes: Vec<Option<Routes>>,
     pairs: Vec<Option<Pairs>>,
@@ -209,8 +214,8 @@ const fn pauses_run_out(switch: &SwitchConfig) -> bool {
     }
 }
 
-/// Returns true if a port can be paused or resumed without receiving a frame (pause timers, spent credits). Link
-/// failures do not count.
+/// Returns true if a port can be paused or resumed without receiving a frame (pause timers, spent
+/// credits). Link failures do not count.
 fn holds_itself(plan: &Plan) -> bool {
     let by_sending = |switch: &SwitchConfig| {
         let mut schemes = switch.declarations();
@@ -306,7 +311,7 @@ fn core<C: Calendar>(plan: &Plan, places: &Places, part: u32, calendar: Lanes<C>
     }
 }
 
-/// A partition with all its nodes, at time 0.
+/// Creates a partition with all its nodes, at time 0.
 fn partition<C: Calendar>(
     plan: &Plan,
     places: &Arc<Places>,
@@ -434,7 +439,7 @@ impl Simulation<Wheel> {
 }
 
 impl<C: Calendar> Simulation<C> {
-    /// Like `new`, on one thread and with the calendar of the caller.
+    /// Builds the network like `new`, on one thread and with a given calendar.
     #[must_use]
     pub fn with_calendar(plan: Plan, calendar: C) -> Self {
         let places = Places::one(&plan.graph);
@@ -447,7 +452,7 @@ impl<C: Calendar> Simulation<C> {
         }
     }
 
-    /// Builds every partition, each with a calendar of its own.
+    /// Builds all partitions, each with its own calendar.
     fn build(mut plan: Plan, places: Places, calendars: Vec<Lanes<C>>) -> Self {
         let mut tables = Tables::of(&mut plan);
         let places = Arc::new(places);
@@ -457,13 +462,9 @@ impl<C: Calendar> Simulation<C> {
             .collect();
         let losing = !parts[0].faults.losses.none();
         let deadlock_search = DeadlockSearch::new(&plan);
-        let is_lossless = |switch: &SwitchConfig| match switch.mmu.admission {
-            _ if switch.trim.is_some() || switch.guard.is_some() => false,
-            Admission::Unlimited => true,
-            Admission::Pfc(pfc) => !losing && pfc.accounting == Accounting::Pool, // NS3-10
-            _ => is_lossless_by_hop(switch, losing),
-        };
-        let lossless = plan.switch_configs().all(is_lossless);
+        let lossless = plan
+            .switch_configs()
+            .all(|switch| is_lossless(switch, losing));
         let pauses_run_out = plan.switch_configs().any(pauses_run_out);
         let repeats_pauses = plan
             .switch_configs()

@@ -3,7 +3,7 @@
 use kernel::random::mix64;
 use traffic::operations::{Message, Role};
 
-/// Numbers of flows that are messages have this bit; those of other flows count from 0.
+/// Bit of flow numbers that marks messages. Other flows are counted from 0.
 // RNK-01
 pub(super) const MESSAGE: u32 = 1 << 31;
 
@@ -19,8 +19,8 @@ pub(super) struct Carried {
     pub relayed: bool,
 }
 
-/// A queue pair that messages share: a job, two of its ranks, a channel, and whether it begins where
-/// messages are relayed.
+/// A queue pair that messages share: a job, two of its ranks, a channel, and whether it starts at a
+/// relay.
 // RNK-15
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct QueuePair {
@@ -50,7 +50,7 @@ fn mixed(seed: u64, words: &[u64]) -> u64 {
 }
 
 impl Carried {
-    /// The queue pair that it shares with others of its channel.
+    /// Returns the queue pair that it shares with other messages of its channel.
     pub const fn queue_pair(&self) -> QueuePair {
         QueuePair {
             job: self.job,
@@ -62,7 +62,8 @@ impl Carried {
         }
     }
 
-    /// Unique identity of the message, independent of the order of sending. Its paths are derived from it.
+    /// Returns the unique identity of the message, independent of the order of sending. Its paths
+    /// are derived from it.
     // RNK-02
     pub fn identity(&self) -> u64 {
         let id = self.message.id;

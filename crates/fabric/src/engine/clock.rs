@@ -8,7 +8,7 @@ pub enum Clock {
     /// Exact to the picosecond.
     #[default]
     Exact,
-    /// Serialisation times, pacing gaps and starts of flows are cut to nanoseconds.
+    /// Serialisation times, pacing gaps and starts of flows are truncated to nanoseconds.
     Nanoseconds {
         /// Reading of the clock at time 0, ps. Starts are truncated on this clock.
         epoch_ps: Time,
@@ -16,7 +16,7 @@ pub enum Clock {
 }
 
 impl Clock {
-    /// A rate whose serialisation times follow this clock.
+    /// Returns a rate whose serialisation times follow this clock.
     #[must_use]
     pub const fn of(self, rate: Rate) -> Rate {
         match self {
@@ -25,7 +25,7 @@ impl Clock {
         }
     }
 
-    /// When a flow starts that is to start at `start_ps`.
+    /// Returns the time at which a flow starts whose traffic gives `start_ps`.
     // NS3-03
     #[must_use]
     pub fn start(self, start_ps: Time) -> Time {

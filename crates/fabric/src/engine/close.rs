@@ -1,4 +1,4 @@
-//! The end of a run: what is open is closed, the audit is made, counters are summed up.
+//! The end of a run: ends open pauses, runs the audit, and sums up counters.
 
 use dataplane::switch::MixedMap;
 use kernel::calendar::Calendar;
@@ -11,7 +11,7 @@ use super::network::Network;
 use crate::record::{Counters, Ending, FlowRecord, Outcome, Recorder, StormRecord, ThreadUse};
 
 impl<C: Calendar + Send> Simulation<C> {
-    /// Closes what is open, makes the audit, and sums up all counters.
+    /// Ends open pauses, runs the audit, and sums up all counters.
     pub(super) fn close(
         mut self,
         ending: Ending,
@@ -67,7 +67,7 @@ impl<C: Calendar + Send> Simulation<C> {
 }
 
 impl<C: Calendar> Network<C> {
-    /// Records of the flows that have not finished, in the order of their numbers.
+    /// Returns the records of unfinished flows, in the order of their numbers.
     fn unfinished(&mut self) -> Vec<FlowRecord> {
         let mut records = Vec::new();
         for part in &mut self.parts {
@@ -91,7 +91,7 @@ impl<C: Calendar> Network<C> {
         records
     }
 
-    /// ENG-20: the digest of the trajectory.
+    /// ENG-20: returns the digest of the trajectory.
     fn digest(&self) -> u64 {
         let mut digest = Digest::default();
         for (link, direction) in self.each_direction() {

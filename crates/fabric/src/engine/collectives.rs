@@ -1,4 +1,4 @@
-//! Collective operations as a whole, put together from the operations of their ranks.
+//! Collective operations, combined from the operations of their ranks.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -14,10 +14,10 @@ use crate::record::{CollectiveRecord, OperationRecord};
 use crate::topology::Graph;
 use crate::workload::{Job, Jobs};
 
-/// Workload, group, and which of the group's collectives.
+/// Workload, group, and the number of the collective in the group.
 type Key = (u16, Option<u32>, u64);
 
-/// The collectives that some ranks have ended and others have not.
+/// Collectives that only some ranks have ended.
 #[derive(Debug)]
 pub(super) struct Collectives {
     jobs: Jobs,
@@ -26,17 +26,17 @@ pub(super) struct Collectives {
     payload_share: f64,
     open: BTreeMap<Key, Open>,
     composed: OpenComposed,
-    /// Groups of workloads of which a collective has ended.
+    /// Groups of workloads that have ended a collective.
     groups: BTreeMap<(u16, Option<u32>), Group>,
 }
 
-/// A collective that some ranks have ended.
+/// A collective that at least one rank has ended.
 #[derive(Debug)]
 struct Open {
     /// Number of ranks that have finished.
     ended: u32,
-    /// For an all-to-allv: the most bytes that one rank sends or receives, and the time that the links of its host need
-    /// for them, ps.
+    /// For an all-to-allv: the most bytes that one rank sends or receives, and the time that the
+    /// links of its host need for them, ps.
     moved: (u64, f64),
     whole: CollectiveRecord,
 }
@@ -98,7 +98,7 @@ impl Collectives {
         }
     }
 
-    /// The workloads that they are of.
+    /// Returns the workloads of the groups.
     pub fn jobs(&self) -> &Jobs {
         &self.jobs
     }
@@ -109,7 +109,8 @@ impl Collectives {
         self.jobs.error.get().is_some()
     }
 
-    /// A rank has ended an operation. Returns the collective that is whole with it.
+    /// Registers that a rank has ended an operation. Returns the collective if all ranks have ended
+    /// it.
     // RNK-12
     pub fn add(&mut self, record: &OperationRecord) -> Option<CollectiveRecord> {
         if let Some(number) = record.part_of {
@@ -156,7 +157,7 @@ impl Collectives {
         Some(whole)
     }
 
-    /// A rank has ended a part of the collective at a place of its workload's list.
+    /// Registers that a rank has ended a part of a collective in the list of its workload.
     // RNK-20
     fn add_part(&mut self, record: &OperationRecord, number: u32) -> Option<CollectiveRecord> {
         let jobs = &self.jobs.jobs;

@@ -1,4 +1,4 @@
-//! Collectives that computations, sends and receives of a file make up.
+//! Collectives that consist of computations, sends and receives of a file.
 
 use std::collections::BTreeMap;
 
@@ -6,24 +6,23 @@ use dataplane::units::Time;
 
 use crate::record::{CollectiveRecord, OperationRecord};
 
-/// The collectives of workloads' lists of which some parts have ended and others have not, by the
-/// workload and the place in its list.
+/// Collectives of which only some parts have ended, by the workload and the index in its list.
 #[derive(Debug, Default)]
 pub(super) struct OpenComposed(BTreeMap<(u16, u32), Open>);
 
-/// A collective of which some parts have ended.
+/// A collective of which at least one part has ended.
 #[derive(Debug)]
 struct Open {
     /// Number of parts that have ended.
     ended: u64,
-    /// When each rank started its first one.
+    /// Time at which each rank started its first part.
     started_ps: BTreeMap<u32, Time>,
     whole: CollectiveRecord,
 }
 
 impl OpenComposed {
-    /// A part of the collective at a place of its workload's list has ended; `parts` is how many there
-    /// are, `whole` makes the row where this is the first. Returns the row when all have ended.
+    /// Registers that one of `parts` parts of a collective in the list of its workload has ended.
+    /// `whole` creates the row at the first part. Returns the row when all parts have ended.
     // OPS-38, RNK-20
     pub fn add(
         &mut self,

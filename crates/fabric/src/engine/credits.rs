@@ -1,5 +1,5 @@
-//! Network-wide functions of hop schemes: which ports lead up, whether a run may end, and the audit of the credits of
-//! all switches.
+//! Network-wide functions of hop schemes: which ports lead up, whether a run may end, and the audit
+//! of the credits of all switches.
 
 use dataplane::hop::CreditSums;
 use kernel::calendar::Calendar;
@@ -9,7 +9,7 @@ use super::network::Network;
 use crate::ids::NodeId;
 use crate::topology::Graph;
 
-/// Which ports of a switch lead away from the hosts.
+/// Returns the ports of a switch that lead away from the hosts.
 #[must_use]
 // FG-14
 pub fn upward(graph: &Graph, node: NodeId) -> Vec<bool> {
@@ -28,9 +28,9 @@ impl<C: Calendar> Network<C> {
 }
 
 impl<C: Calendar + Send> Simulation<C> {
-    /// FG-28: every credit is accounted for. It is either on a link as a packet or credit frame, or in a waiting
-    /// packet, or not yet returned, or back. In a drained network all windows are full. If links lose frames, only the
-    /// counters within each switch are checked.
+    /// FG-28: checks that every credit is accounted for. It is either on a link as a packet or
+    /// credit frame, or in a waiting packet, or not yet returned, or back. In a drained network all
+    /// windows are full. If links lose frames, only the counters within each switch are checked.
     pub(super) fn audit_credits(&self, drained: bool) -> Vec<String> {
         let mut sum = CreditSums::default();
         let switches = self.net.each_switch();

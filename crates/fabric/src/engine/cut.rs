@@ -1,5 +1,5 @@
-//! Cuts a network into partitions: along long links, into parts of equal work, so that few frames cross the cut. The
-//! cut changes the speed but not the results.
+//! Cuts a network into partitions: along long links, into parts of equal work, so that few frames
+//! cross the cut. The cut changes the speed but not the results.
 
 use dataplane::ids::IndexVec;
 use dataplane::units::Time;
@@ -8,7 +8,7 @@ use super::Clock;
 use crate::ids::{LinkId, NodeId};
 use crate::topology::{Graph, NodeKind};
 
-/// The largest part may have this much more work than the mean, in parts of 100.
+/// Maximum work of a part above the mean, in percent.
 const UNEVEN: u64 = 130;
 /// Number of passes that move units to better parts.
 const PASSES: usize = 4;
@@ -29,7 +29,7 @@ impl Cut {
     }
 }
 
-/// The network with each node in a part of its own. No frame is smaller than `smallest_bytes`.
+/// Returns the network with each node in its own part. No frame is smaller than `smallest_bytes`.
 // LIV-04
 pub(super) fn cut_all(graph: &Graph, clock: Clock, smallest_bytes: u64) -> Cut {
     let part_of: IndexVec<NodeId, u32> = (0..graph.nodes()).collect();
@@ -40,8 +40,8 @@ pub(super) fn cut_all(graph: &Graph, clock: Clock, smallest_bytes: u64) -> Cut {
     }
 }
 
-/// Cuts a network into at most `parts`; `None` where it cannot be cut into parts of about equal
-/// work. No frame is smaller than `smallest_bytes`.
+/// Divides a network into at most `parts` parts; `None` if parts of about equal work are
+/// impossible. No frame is smaller than `smallest_bytes`.
 // PAR-01
 pub(super) fn cut(graph: &Graph, clock: Clock, smallest_bytes: u64, parts: u32) -> Option<Cut> {
     let reach = reaches(graph, clock, smallest_bytes);
@@ -56,7 +56,7 @@ pub(super) fn cut(graph: &Graph, clock: Clock, smallest_bytes: u64, parts: u32) 
     })
 }
 
-/// Per port, how long the smallest frame takes to the other end of its link.
+/// Returns, per port, the time of the smallest frame to the other end of its link.
 fn reaches(graph: &Graph, clock: Clock, smallest_bytes: u64) -> IndexVec<LinkId, Time> {
     let reach = |link: LinkId| {
         let port = graph.port(link);
@@ -85,7 +85,7 @@ fn all_units<'a>(graph: &'a Graph, reach: &IndexVec<LinkId, Time>) -> Vec<Units<
     all
 }
 
-/// The shortest time from one part to another.
+/// Returns the shortest time from one part to another.
 // PAR-02
 fn look_ahead(
     graph: &Graph,
@@ -103,8 +103,8 @@ fn look_ahead(
 /// Sets of nodes that stay together.
 struct Units<'a> {
     graph: &'a Graph,
-    /// Unit of each node. Units are numbered from 0 in the order of their first nodes, so units with hosts are first
-    /// and neighbours are adjacent.
+    /// Unit of each node. Units are numbered from 0 in the order of their first nodes, so units
+    /// with hosts are first and neighbours are adjacent.
     unit_of: IndexVec<NodeId, u32>,
     nodes: Vec<Vec<NodeId>>,
     /// Sum of the rates of all ports of a unit, in Mbit/s. It estimates the work of the unit.
@@ -112,11 +112,13 @@ struct Units<'a> {
 }
 
 impl<'a> Units<'a> {
-    /// Groups nodes into units. A host is grouped with its nearest switch, and nodes closer than `least` are grouped.
+    /// Groups nodes into units. A host is grouped with its nearest switch, and nodes closer than
+    /// `least` are grouped.
     fn new(graph: &'a Graph, reach: &IndexVec<LinkId, Time>, least: Time) -> Self {
         let mut sets = Sets::new(graph);
         for node in graph.node_ids() {
-            // A host between a near switch, that of its server, and farther ones can be cut from these.
+            // A host between a near switch, that of its server, and farther ones can be cut from
+            // these.
             let nearest = match graph.kind(node) {
                 NodeKind::Host => graph.links_of(node).map(|port| reach[port]).min(),
                 NodeKind::Switch => None,
@@ -151,7 +153,7 @@ impl<'a> Units<'a> {
         units
     }
 
-    /// A part for each node; `None` where the parts would be too uneven.
+    /// Returns the part of each node; `None` if the parts would be too uneven.
     fn spread(&self, parts: u32) -> Option<IndexVec<NodeId, u32>> {
         if self.nodes.len() < parts as usize {
             return None;
@@ -187,7 +189,7 @@ struct Spread<'a> {
     /// Part of each unit; `u32::MAX`: not assigned yet.
     part_of: Vec<u32>,
     work: Vec<u64>,
-    /// More work than this is too much for a part.
+    /// Maximum work of a part.
     most: u64,
 }
 
@@ -215,8 +217,8 @@ impl Spread<'_> {
         }
     }
 
-    /// The others, those near the hosts first: each to the part that most of its links lead to and
-    /// that is not full, of equal ones to the one with the least to do.
+    /// Assigns the other units, those near the hosts first. Each goes to the part with most of its
+    /// links that is not full. Among equal parts, the one with the least work is chosen.
     fn place_others(&mut self) {
         let graph = self.units.graph;
         let mut others: Vec<usize> = (0..self.part_of.len())
@@ -257,8 +259,8 @@ impl Spread<'_> {
         ties
     }
 
-    /// Moves every unit that more links tie to another part, as far as that has room. Says whether
-    /// any moved.
+    /// Moves each unit whose links mostly lead to another part, if that part has room. Returns true
+    /// if a unit was moved.
     fn improve(&mut self) -> bool {
         let mut moved = false;
         for unit in 0..self.part_of.len() {
@@ -325,7 +327,7 @@ mod tests {
         (graph, cut)
     }
 
-    /// Rates of the links that are cut, counted in links of 100 Gbit/s.
+    /// Returns the total rate of the cut links, in units of 100 Gbit/s.
     fn crossing(graph: &Graph, cut: &Cut) -> usize {
         let ports = 0..graph.port_count() as usize;
         let ends = ports.map(|port| {

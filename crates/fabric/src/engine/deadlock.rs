@@ -1,9 +1,9 @@
-//! Deadlocks: queues that pause each other so that none of them can ever send again. The rules are in
-//! `specs/links.md`.
+//! Deadlocks: queues that pause each other so that none of them can ever send again. The rules are
+//! in `specs/links.md`.
 //!
-//! During a run only ports in a cycle of the backpressure graph are searched, and only while something is paused. A
-//! network without cycles is never searched. A run that stalled is searched once more with all its ports, to report
-//! which port waits for which.
+//! During a run only ports in a cycle of the backpressure graph are searched, and only while
+//! something is paused. A network without cycles is never searched. A run that stalled is searched
+//! once more with all its ports, to report which port waits for which.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -24,7 +24,7 @@ use crate::record::{DeadPort, DeadlockRecord};
 use crate::routing::routes;
 use crate::topology::Graph;
 
-/// What a run does once it has found a deadlock.
+/// The reaction of a run to a deadlock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnDeadlock {
     /// The run continues with the packets that can still move.
@@ -57,13 +57,14 @@ pub(super) struct DeadlockSearch {
     /// Only classes can be paused in this run, so there is no deadlock while no class is paused.
     classes_only: bool,
     link_failures: Option<Arc<LinkFailures>>,
-    /// Times of new routes and the links that these do not use. Entries that have been learned are removed.
+    /// Times of new routes and the links that these do not use. Entries that have been learned are
+    /// removed.
     epochs: VecDeque<(Time, Vec<LinkId>)>,
     /// Changes of links so far.
     changes: usize,
     seed: u64,
     choice: PathChoice,
-    /// Per switch, pairs of ports that packets have used so far.
+    /// Per switch, the pairs of ports that packets have used so far.
     used: Vec<Pairs>,
     /// Ports in cycles of `used`, ascending.
     ports: Vec<LinkId>,
@@ -119,7 +120,8 @@ impl DeadlockSearch {
         })
     }
 
-    /// Updates the routes and links to those at `now`. Earlier routes stay, because packets on them may still exist.
+    /// Updates the routes and links to those at `now`. Earlier routes stay, because packets on them
+    /// may still exist.
     // LNK-40
     fn learn(&mut self, graph: &Graph, now: Time) {
         let changes = self
@@ -193,8 +195,8 @@ impl<C: Calendar> Simulation<C> {
         fresh
     }
 
-    /// Ports with stuck packets that can pause each other in a cycle according to the routes. The list is nearly always
-    /// empty.
+    /// Returns ports with stuck packets that can pause each other in a cycle according to the
+    /// routes. The list is nearly always empty.
     fn candidates(&self, deadlock_search: &DeadlockSearch) -> Vec<LinkId> {
         let graph = &self.net.graph;
         let may_be_stuck = |&link: &LinkId| {
@@ -224,7 +226,7 @@ impl<C: Calendar> Simulation<C> {
         }
     }
 
-    /// The switch that sends on a link, and its port there.
+    /// Returns the switch that sends on a link, and its port.
     fn sender(&self, link: LinkId) -> (NodeId, u16) {
         let node = self.net.node_of(link);
         (node, link.port(self.net.graph.first_link(node)))
@@ -252,9 +254,10 @@ impl<C: Calendar> Simulation<C> {
         stuck
     }
 
-    /// Stuck queues that may be dead. A queue is not dead if each of its pauses waits for a packet in a queue that can
-    /// still send. The result contains more queues than [`Waiting::never_again`] only if a resume frame is in flight.
-    /// A pause needs no further packets after the first one that can leave, so the search is fast without a deadlock.
+    /// Returns stuck queues that may be dead. A queue is not dead if each of its pauses waits for a
+    /// packet in a queue that can still send. The result contains more queues than
+    /// [`Waiting::never_again`] only if a resume frame is in flight. A pause needs no further
+    /// packets after the first one that can leave, so the search is fast without a deadlock.
     // LNK-41
     fn not_released(&self, stuck: &BTreeMap<QueueAt, Stuck>) -> BTreeSet<QueueAt> {
         let mut kept: BTreeSet<HeldAt> = stuck.values().flat_map(|of| &of.held).copied().collect();
@@ -302,8 +305,8 @@ impl<C: Calendar> Simulation<C> {
         waiting
     }
 
-    /// AUD-09: describes a cycle of ports that wait for each other in a run that stalled. Returns `None` if there is no
-    /// cycle.
+    /// AUD-09: describes a cycle of ports that wait for each other in a run that stalled. Returns
+    /// `None` if there is no cycle.
     pub(super) fn explain_deadlock(&self) -> Option<String> {
         let graph = &self.net.graph;
 
@@ -366,8 +369,8 @@ struct Waiting {
 }
 
 impl Waiting {
-    /// Stuck queues that can never send again. A queue is one of them if all packets that cause one of its pauses are
-    /// in such queues.
+    /// Returns stuck queues that can never send again. A queue is one of them if all packets that
+    /// cause one of its pauses are in such queues.
     // LNK-41
     fn never_again(&self) -> BTreeSet<QueueAt> {
         let mut dead: BTreeSet<QueueAt> = self.stuck.keys().copied().collect();
@@ -389,8 +392,8 @@ impl Waiting {
         }
     }
 
-    /// First cycle of dead queues that contains a queue which was not dead before. Each queue waits for the next, and
-    /// the last waits for the first.
+    /// Returns the first cycle of dead queues that contains a queue which was not dead before. Each
+    /// queue waits for the next, and the last waits for the first.
     fn cycle(&self, dead: &BTreeSet<QueueAt>, before: &BTreeSet<QueueAt>) -> Option<Vec<QueueAt>> {
         // Every dead queue waits for a dead queue, so the chain ends in a cycle.
         let next = |queue: &QueueAt| -> Option<QueueAt> {
@@ -431,7 +434,7 @@ mod tests {
         (peer, 0, Holds::Class(2))
     }
 
-    /// Queue n of switch n waits for what `held` of it says; `at` says where that stands.
+    /// Builds a case. Queue n of switch n waits for the queues that `edges` lists.
     fn case(edges: &[(u32, &[u32])]) -> Waiting {
         let mut waiting = Waiting::default();
         for &(queue, waits_for) in edges {

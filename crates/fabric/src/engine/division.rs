@@ -16,9 +16,10 @@ use crate::workload::Job;
 /// Requested number of threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Threads {
-    /// At most this many; 0: as many as there are processors.
+    /// Maximum number of threads; 0: the number of processors.
     pub asked: u32,
-    /// Use this number even if there are fewer processors, or if one thread is faster for a small network.
+    /// Use this number even if there are fewer processors, or if one thread is faster for a small
+    /// network.
     pub forced: bool,
 }
 
@@ -44,7 +45,8 @@ const FEWEST_PACKETS: u64 = 100;
 pub(super) struct Division {
     /// Partitions, and threads.
     pub parts: u32,
-    /// Lookahead: an event in one partition affects other partitions at the earliest after this time.
+    /// Lookahead: an event in one partition affects other partitions at the earliest after this
+    /// time.
     pub lookahead_ps: Time,
     /// [`Threads::forced`].
     pub forced: bool,
@@ -55,7 +57,8 @@ pub(super) struct Division {
 /// Smallest frame size of schemes that do not declare smaller frames.
 const SMALLEST_BYTES: u16 = 16;
 
-/// Lower bound of the frame size of a plan, in bytes. It is checked for each frame that crosses partitions.
+/// Returns a lower bound of the frame size of a plan, in bytes. It is checked for each frame that
+/// crosses partitions.
 // PAR-02
 pub(super) fn smallest_frame(plan: &Plan) -> u64 {
     let nic = &plan.nic;
@@ -137,7 +140,7 @@ pub(super) fn divide(plan: &Plan) -> (Option<(Cut, Division)>, ThreadUse) {
     (Some((cut, division)), result)
 }
 
-/// Ports of a lane: the state of this many fits the caches.
+/// Number of ports of a lane whose state fits the caches.
 const PORTS_PER_LANE: u32 = 1024;
 
 /// Smallest useful number of lanes. For a smaller network prefetching is sufficient.
@@ -146,7 +149,7 @@ const FEWEST_LANES: u32 = 8;
 /// Largest useful number of lanes, because each lane has the cost of its own calendar.
 const MOST_LANES: u32 = 64;
 
-/// The network of a plan cut into the lanes in which its partitions are worked through; `None`: one.
+/// Divides the partitions into lanes; `None`: one lane.
 // PAR-10
 pub(super) fn lanes(plan: &Plan) -> Option<Cut> {
     let by_size = match plan.graph.port_count() / PORTS_PER_LANE {
@@ -162,7 +165,7 @@ pub(super) fn lanes(plan: &Plan) -> Option<Cut> {
     cut(&plan.graph, plan.clock, smallest, most)
 }
 
-/// The report on threads of a run whose calendar cannot be divided.
+/// Returns the report on threads if the calendar of the run cannot be divided.
 pub(super) fn undivided(plan: &Plan) -> ThreadUse {
     let why = needs_one(plan).unwrap_or("its calendar serves one thread");
     match plan.threads.asked {
@@ -175,7 +178,7 @@ pub(super) fn undivided(plan: &Plan) -> ThreadUse {
     }
 }
 
-/// Why a run cannot be divided at all.
+/// Returns the reason why a run cannot be divided.
 fn needs_one(plan: &Plan) -> Option<&'static str> {
     if let Some(why) = needs_order(plan) {
         return Some(why);
@@ -186,7 +189,7 @@ fn needs_one(plan: &Plan) -> Option<&'static str> {
     plan.jobs.jobs.iter().find_map(Job::acts_at_once)
 }
 
-/// Why nodes of a run need more of each other than frames that they send each other.
+/// Returns the reason why nodes of a run need more data of each other than frames carry.
 pub(super) fn needs_order(plan: &Plan) -> Option<&'static str> {
     if plan.in_order {
         return Some(
@@ -205,7 +208,7 @@ pub(super) fn needs_order(plan: &Plan) -> Option<&'static str> {
     None
 }
 
-/// Data packets that all hosts together can send in some time.
+/// Returns the number of data packets that all hosts together can send in a time.
 fn most_packets(plan: &Plan, time_ps: Time) -> u64 {
     let graph = &plan.graph;
     let rates = graph.endpoint_ids().map(|end| graph.port(end).rate);

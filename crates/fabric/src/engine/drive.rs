@@ -1,4 +1,4 @@
-//! A run from its first event to its end: probes, progress, when it is over.
+//! Runs a simulation from its first event to its end: probes, progress, end conditions.
 
 use dataplane::units::Time;
 use kernel::Fifo;
@@ -26,7 +26,8 @@ pub fn run(
 }
 
 impl<C: Calendar + Send> Simulation<C> {
-    /// Runs to the end. `watch` sees the progress at every probe and may stop the run with `false`.
+    /// Runs to the end. `watch` receives the progress at every probe, and returns false to stop the
+    /// run.
     pub fn run(
         self,
         recorder: &mut dyn Recorder,
@@ -78,8 +79,8 @@ impl<C: Calendar + Send> Simulation<C> {
         self.close(ending, seconds, recorder)
     }
 
-    /// Returns the time of the next probe. Probes of an empty network are recorded together, so that idle time until a
-    /// late flow costs nothing.
+    /// Returns the time of the next probe. Probes of an empty network are recorded together, so
+    /// that idle time until a late flow costs nothing.
     // ENG-33
     fn skip_idle_probes(&mut self, now: Time, recorder: &mut dyn Recorder) -> Time {
         let next = now + self.probe_ps;
@@ -124,7 +125,8 @@ impl<C: Calendar + Send> Simulation<C> {
         }
     }
 
-    /// When the next flow starts, or the next rank acts of its own accord.
+    /// Returns the time at which the next flow starts, or at which the next rank acts without an
+    /// external event.
     // RNK-10
     fn next_start_ps(&self) -> Option<Time> {
         let ranks = self
@@ -135,9 +137,9 @@ impl<C: Calendar + Send> Simulation<C> {
         next_start_ps(&self.net).into_iter().chain(ranks).min()
     }
 
-    /// Returns true if the run is stuck: there has been no progress for longer than every timeout, and no frame is in
-    /// flight. Only timers are left, and they change nothing. Repeated pause frames are ignored, because some of them
-    /// are always in flight.
+    /// Returns true if the run is stuck: there has been no progress for longer than every timeout,
+    /// and no frame is in flight. Only timers are left, and they change nothing. Repeated pause
+    /// frames are ignored, because some of them are always in flight.
     // ENG-14, QNT-12
     fn is_stuck(&self, until: Time) -> bool {
         let recovery = &self.net.parts[0].parameters.nic.recovery;
@@ -179,7 +181,7 @@ impl<C: Calendar + Send> Simulation<C> {
         }
     }
 
-    /// Operations of the ranks of all partitions: how many are over, of how many.
+    /// Returns the number of finished operations of all ranks, and the number of all operations.
     fn operations(&self) -> Option<(f64, u64)> {
         let ranks = self.net.parts.iter().filter_map(|p| p.ranks.as_deref());
         ranks
@@ -199,7 +201,7 @@ impl<C: Calendar + Send> Simulation<C> {
         }
     }
 
-    /// Looks at the network when everything up to `now` has happened.
+    /// Takes samples after all events up to `now`.
     fn look(&mut self, now: Time, recorder: &mut dyn Recorder) {
         self.probes.look(now, &self.net, recorder);
         for part in &mut self.net.parts {
@@ -207,7 +209,7 @@ impl<C: Calendar + Send> Simulation<C> {
         }
     }
 
-    /// Gives what has gathered to the recorder.
+    /// Passes the collected rows to the recorder.
     pub(super) fn hand_over(&mut self, recorder: &mut dyn Recorder) {
         for part in &mut self.net.parts {
             self.merged.add(part.flows.finished.drain(..));

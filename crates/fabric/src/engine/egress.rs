@@ -1,4 +1,4 @@
-//! Ports choose what to send, in rounds, and put it on their links.
+//! Selection of frames at ports, in rounds, and the start of their transmission.
 
 use dataplane::packet::{Kind, PacketId};
 use dataplane::units::Time;
@@ -12,7 +12,8 @@ use super::partition::Partition;
 use crate::ids::{LinkId, LocalNode};
 
 impl<C: Calendar> Partition<C> {
-    /// One round of decisions: the ports that were kicked before it began, in order of links.
+    /// Executes one round of decisions: the ports that were kicked before it began, in the order of
+    /// links.
     // ENG-03, ENG-04
     pub(super) fn serve_round<const MORE: bool>(&mut self) {
         let (one, mut several);
@@ -35,7 +36,7 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// The ports of a round that several were kicked for.
+    /// Returns the ports of a round with several kicked ports.
     #[inline(never)]
     fn round_of_several<const MORE: bool>(&mut self) -> Vec<LinkId> {
         let mut round = std::mem::take(&mut self.round);
@@ -48,8 +49,8 @@ impl<C: Calendar> Partition<C> {
         round
     }
 
-    /// Returns true if a kicked port takes part in the round: it has packets to send and its link is free. If the link
-    /// is busy, the port is called when the link becomes free.
+    /// Returns true if a kicked port takes part in the round: it has packets to send and its link
+    /// is free. If the link is busy, the port is called when the link becomes free.
     #[inline]
     fn admit_to_round<const MORE: bool>(&mut self, link: LinkId) -> bool {
         let near = &mut self.core.links.near[link];

@@ -1,5 +1,5 @@
-//! Operations that have ended and that no recorder has had. All those of a workload may end in one instant, so
-//! each takes a few dozen bytes here, and the recorder gets their rows in blocks.
+//! Finished operations that no recorder has received. All operations of a workload may end in one
+//! instant, so each takes a few dozen bytes here. The recorder gets their rows in blocks.
 
 use dataplane::units::Time;
 
@@ -9,12 +9,12 @@ use crate::record::OperationRecord;
 /// Rows of a block.
 const BLOCK: usize = 8192;
 
-/// Rows of `operations.parquet` in little memory.
+/// Rows of `operations.parquet`, compressed.
 // RNK-19
 #[derive(Debug, Default)]
 pub(super) struct Ended {
     keys: Vec<Key>,
-    /// All else of the rows, packed.
+    /// The other fields of the rows, packed.
     rest: Vec<u8>,
     /// The kinds that have occurred.
     kinds: Vec<&'static str>,
@@ -27,12 +27,12 @@ struct Key {
     workload: u16,
     rank: u32,
     index: u32,
-    /// The partition, while those of several are put in order.
+    /// The partition, while the rows of several partitions are sorted.
     part: u16,
     at: usize,
 }
 
-/// Which of the numbers that may be missing are there.
+/// Bits of the optional numbers that exist.
 const PEER: u64 = 1;
 const GROUP: u64 = 2;
 const INSTANCE: u64 = 4;
@@ -113,7 +113,7 @@ impl Ended {
     }
 }
 
-/// Passes the rows of all partitions on, in blocks and in their order, and forgets them.
+/// Passes the rows of all partitions to the recorder, sorted and in blocks, and removes them.
 pub(super) fn pass_on<'a>(
     parts: impl Iterator<Item = &'a mut Ended>,
     mut pass: impl FnMut(&Vec<OperationRecord>),
@@ -138,7 +138,8 @@ pub(super) fn pass_on<'a>(
     }
 }
 
-/// Appends a number with seven bits per byte, lowest bits first. The top bit of a byte is set if more bytes follow.
+/// Appends a number with seven bits per byte, lowest bits first. The top bit of a byte is set if
+/// more bytes follow.
 fn pack(mut number: u64, to: &mut Vec<u8>) {
     while number > 0x7f {
         to.push(number as u8 | 0x80);
@@ -172,7 +173,8 @@ mod tests {
     use crate::record::Row as _;
     use kernel::{Purpose, Stream};
 
-    /// Rows of which many end in one instant, with all that may be missing and numbers of all sizes.
+    /// Creates rows of which many end in one instant, with all optional fields and numbers of all
+    /// sizes.
     fn rows(count: u32) -> Vec<OperationRecord> {
         let mut stream = Stream::new(1, 2, Purpose::Test);
         let mut row = |index: u32| {

@@ -25,7 +25,7 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// [`Partition::run_before`], window by window and lane by lane.
+    /// Runs events like [`Partition::run_before`], window by window and lane by lane.
     // PAR-10
     fn run_lanes(&mut self, limit: Time) {
         let mut last_ps = self.core.now;
@@ -49,8 +49,8 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// [`Partition::run_before`], with or without `MORE`: prefetching, recording, and late responses
-    /// to pauses.
+    /// Runs events like [`Partition::run_before`], with or without `MORE`: prefetching, recording,
+    /// and late responses to pauses.
     #[inline(never)]
     fn run_instants<const MORE: bool>(&mut self, limit: Time) {
         while let Some(first) = self.core.calendar.here.pop_before(limit) {
@@ -104,7 +104,8 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// Flows start, or the ranks of a host act. Kept out of the loop over events, most of which are others.
+    /// Starts flows, or runs the ranks of a host. It is a separate function, because most events
+    /// are others.
     #[inline(never)]
     fn start(&mut self, event: Event) {
         if event.arg() != 0 {
@@ -140,7 +141,8 @@ impl<C: Calendar> Partition<C> {
         self.hand_over::<MORE>((node, port, base), id, is_frame);
     }
 
-    /// Schedules the time at which a PFC frame takes effect at its receiver. Returns false for other frames.
+    /// Schedules the time at which a PFC frame takes effect at its receiver. Returns false for
+    /// other frames.
     // SW-45: response time
     #[inline(never)]
     fn put_off(&mut self, link: LinkId, id: PacketId) -> bool {
@@ -155,7 +157,7 @@ impl<C: Calendar> Partition<C> {
         is_pause
     }
 
-    /// A delayed PFC frame takes effect at the receiver of a link, unless the link has failed since.
+    /// Applies a delayed PFC frame at the receiver of a link, unless the link has failed since.
     // SW-45: response time; LNK-21: a failure ends pauses
     fn obey_late(&mut self, link: LinkId, id: PacketId) {
         self.core.late_frames -= 1;
@@ -182,8 +184,8 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// Gives a frame to its node, and reports it to the measures. It is a separate function to keep the common case
-    /// fast.
+    /// Gives a frame to its node, and reports it to the measures. It is a separate function to keep
+    /// the common case fast.
     #[inline(never)]
     fn hand_over_observed(&mut self, at: (LocalNode, u16, LinkId), id: PacketId) {
         let (node, port, base) = at;
@@ -258,8 +260,8 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// The frame came to the end of its link and cannot be read there. A link with replay sends it again. Otherwise the
-    /// node that sent it on this link announces the loss, where drops are announced.
+    /// Handles a frame that is unreadable at the end of its link. A link with replay retransmits
+    /// it. Otherwise the sending node announces the loss, if drops are announced.
     // TOP-20, REC-31, LLR-20
     #[cold]
     fn lose(&mut self, link: LinkId, id: PacketId, lost: Lost) {

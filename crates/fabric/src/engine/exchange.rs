@@ -1,4 +1,4 @@
-//! Hands frames from one partition to another at the end of each window, on one thread or on several.
+//! Passes frames between partitions at the end of each window, on one thread or on several.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,15 +12,16 @@ use super::outbox::FrameBatch;
 use super::partition::Partition;
 
 impl<C: Calendar> Partition<C> {
-    /// Runs all events before `window_ps`. Frames for other partitions stay in the outbox. Returns the time of the next
-    /// event that this partition knows, here or in another partition, or `limit` if that is earlier.
+    /// Runs all events before `window_ps`. Frames for other partitions stay in the outbox. Returns
+    /// the time of the next event that this partition knows, here or in another partition, or
+    /// `limit` if that is earlier.
     pub(super) fn run_window(&mut self, window_ps: Time, limit: Time) -> Time {
         self.outbox.begin(window_ps);
         self.run_before(window_ps);
         self.next_ps(limit).min(self.outbox.first_ps())
     }
 
-    /// When the next event is, if that is before `limit`.
+    /// Returns the time of the next event, if it is before `limit`.
     pub(super) fn next_ps(&mut self, limit: Time) -> Time {
         match self.core.calendar.first_ps(limit) {
             none if none >= limit => Time::MAX,
@@ -28,7 +29,7 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// Takes frames of another partition in; their batch comes back empty.
+    /// Takes in the frames of another partition. The batch is empty afterwards.
     // PAR-05
     fn take_in(&mut self, batch: &mut FrameBatch) {
         let (calendar, links) = (&mut self.core.calendar, &self.core.links);
@@ -51,7 +52,7 @@ impl<C: Calendar> Partition<C> {
     }
 }
 
-/// Partitions of one thread: each passes its frames to the others.
+/// Passes the frames of each partition to the others, if one thread runs all.
 pub(super) fn exchange_frames<C: Calendar>(parts: &mut [Partition<C>]) {
     for from in 0..parts.len() {
         let Partition { outbox, arena, .. } = &mut parts[from];
@@ -66,13 +67,13 @@ pub(super) fn exchange_frames<C: Calendar>(parts: &mut [Partition<C>]) {
     }
 }
 
-/// A number alone on its cache lines.
+/// A number on its own cache lines.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(super) struct Alone(pub AtomicU64);
 
-/// Data that the threads exchange at the end of a window. There are two sets, because one thread may still read the set
-/// of one window while another thread is at the end of the next window.
+/// Data that the threads exchange at the end of a window. There are two sets, because one thread
+/// may still read the set of one window while another thread is at the end of the next window.
 #[derive(Debug)]
 pub(super) struct Mailboxes {
     parts: usize,
@@ -108,8 +109,8 @@ impl Mailboxes {
         &self.barrier
     }
 
-    /// Lets a partition do its part of everything before `limit`, window by window in step with the
-    /// others. Returns the number of windows.
+    /// Runs a partition up to `limit`, in windows that all partitions begin together. Returns the
+    /// number of windows.
     // PAR-02, PAR-06
     pub fn run_before<C: Calendar>(
         &self,
@@ -141,7 +142,7 @@ impl Mailboxes {
         }
     }
 
-    /// Puts the frames for the others into their mailboxes.
+    /// Puts the frames for the other partitions into their mailboxes.
     fn post<C>(&self, part: &mut Partition<C>, me: usize, parity: usize) {
         part.outbox.pack_all(&mut part.arena);
         for to in (0..self.parts).filter(|&to| to != me) {
@@ -152,7 +153,7 @@ impl Mailboxes {
         }
     }
 
-    /// Takes in the frames of the others.
+    /// Takes in the frames of the other partitions.
     fn collect<C: Calendar>(&self, part: &mut Partition<C>, me: usize, parity: usize) {
         for from in (0..self.parts).filter(|&from| from != me) {
             part.take_in(&mut open(&self.mail[parity][from * self.parts + me]));

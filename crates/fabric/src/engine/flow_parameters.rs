@@ -1,5 +1,5 @@
-//! Parameters of a flow at its start: its ports, its hash, the base RTT and BDP of its congestion control, and its
-//! ideal completion times in an empty network.
+//! Parameters of a flow at its start: its ports, its hash, the base RTT and BDP of its congestion
+//! control, and its ideal completion times in an empty network.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ impl Way {
     }
 }
 
-/// All that a flow's parameters are computed from.
+/// The data from which the parameters of flows are computed.
 pub(super) struct FlowParameters {
     graph: Arc<Graph>,
     seed: u64,
@@ -52,7 +52,7 @@ pub(super) struct FlowParameters {
     paths: Paths,
     baselines: Baselines,
     source_ports: SourcePorts,
-    /// Where the source of a flow names its entries in flow tables.
+    /// Hashes that senders write into the entries of flow tables.
     slots: Option<SourceHashes>,
     /// Largest base round trip of the network, computed when first needed.
     network_rtt_ps: Option<Time>,
@@ -90,18 +90,19 @@ impl FlowParameters {
         }
     }
 
-    /// ENG-10: the flow's identity is its number; every run of a scenario hashes it alike.
+    /// ENG-10: returns the hash of a flow. The identity of a flow is its number. Every run of a
+    /// scenario gives it the same hash.
     pub fn hash(&self, flow: &Flow) -> u64 {
         self.hash_of(u64::from(flow.id) + 1)
     }
 
-    /// The hash of an identity: the number of a flow and 1, or what distinguishes a message of ranks.
+    /// Returns the hash of an identity: the number of a flow and 1, or the identity of a message.
     pub fn hash_of(&self, identity: u64) -> u64 {
         mix64(self.seed ^ mix64(identity))
     }
 
-    /// Hash field of the packets of a flow, for the choice of paths and of flow-table entries: the hash of the flow, or
-    /// the ports of both ends.
+    /// Returns the hash of a flow's packets, for the choice of paths and of flow-table entries: the
+    /// hash of the flow, or the ports of both ends.
     pub fn packet_hash(&mut self, flow: &Flow, hash: u64) -> u32 {
         if let Some(slots) = &mut self.slots {
             let packets = flow.bytes.div_ceil(u64::from(self.nic.mtu)).max(1) as u32;
@@ -120,7 +121,8 @@ impl FlowParameters {
         counts.map_or(0, |counts| counts.between(&self.graph, src, dst))
     }
 
-    /// Ports of the two hosts that a flow uses; hosts with several spread their flows over them.
+    /// Returns the ports of both hosts that a flow uses. Hosts with several ports distribute their
+    /// flows.
     // ENG-11
     pub fn endpoints(&mut self, flow: &Flow, way: &Way) -> Ends {
         let nth = |salt: u64, of: usize| match (of, way.rail) {
@@ -184,7 +186,7 @@ impl FlowParameters {
         }
     }
 
-    /// T and BDP of a flow that sends at `rate`.
+    /// Returns the base RTT and the BDP of a flow that sends at `rate`.
     fn baseline(&mut self, src: LinkId, dst: LinkId, rate: Rate) -> (Time, u64) {
         let (frame, ack) = (self.nic.mtu + self.nic.header, self.nic.ack);
         let rtt_ps = match self.base_rtt {
@@ -202,12 +204,12 @@ impl FlowParameters {
         (rtt_ps, rate.bytes_in(rtt_ps))
     }
 
-    /// Bytes on the wire of a full packet.
+    /// Returns the size of a full packet on the wire in bytes.
     fn full_frame_bytes(&self) -> u32 {
         self.nic.data_bytes(self.nic.mtu).into()
     }
 
-    /// Switches between two endpoints; 0 where no control reads their number.
+    /// Returns the number of switches between two endpoints; 0 if no control needs it.
     fn hops(&mut self, src: LinkId, dst: LinkId) -> u16 {
         if !self.nic.control.reads_hops() {
             return 0;
@@ -215,7 +217,7 @@ impl FlowParameters {
         (self.paths.hops(src, dst) - 1) as u16
     }
 
-    /// The record of a flow that has not finished yet.
+    /// Returns the record of an unfinished flow.
     pub fn record(&mut self, flow: Flow, Ends { src, dst }: Ends) -> FlowRecord {
         let frames = FrameSizes::of(&self.nic);
         FlowRecord {

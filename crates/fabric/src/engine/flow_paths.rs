@@ -1,4 +1,4 @@
-//! The path of each flow of a plan, found without running it.
+//! Computes the path of each flow of a plan without a run.
 
 use dataplane::packet::{Kind, Packet};
 use kernel::Wheel;
@@ -11,16 +11,18 @@ use super::partition::Partition;
 use super::{Plan, Simulation, Threads};
 use crate::ids::LinkId;
 
-/// The paths of all flows, in the order of their numbers.
+/// Paths of all flows, in the order of their numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlowPaths {
-    /// End index in `links` of the path of each flow. The path starts at the end of the previous flow's path.
+    /// End index in `links` of the path of each flow. The path starts at the end of the previous
+    /// flow's path.
     pub ends: Vec<u32>,
-    /// The links of all paths, each path from the sender's own link to that of the last switch.
+    /// The links of all paths. Each path starts with the sender's link and ends with the link of
+    /// the last switch.
     pub links: Vec<LinkId>,
 }
 
-/// The path of every flow of a plan; `None` where the packets of a flow take several.
+/// Returns the path of every flow of a plan; `None` if packets of a flow take several paths.
 // ENG-10, ENG-11
 #[must_use]
 pub fn flow_paths(mut plan: Plan) -> Option<FlowPaths> {

@@ -1,4 +1,4 @@
-//! The flows of a partition: those to come, those that are live, and records of those that have finished.
+//! The flows of a partition: future flows, active flows, and records of finished flows.
 
 use std::collections::VecDeque;
 
@@ -10,12 +10,12 @@ use crate::record::{FlowRecord, Violation};
 /// The flows of a partition.
 #[derive(Debug)]
 pub(super) struct FlowState {
-    /// Flows that are to start here, as far as they have been drawn; by lane.
+    /// Future flows that start here, as far as they have been generated; by lane.
     pub coming: Vec<VecDeque<Flow>>,
-    /// Flows whose start has been announced but not happened.
+    /// Flows whose start was announced but has not happened.
     pub starting: VecDeque<Flow>,
     pub live: LiveFlows,
-    /// Records that no recorder has had.
+    /// Records that no recorder has received.
     pub finished: Vec<FlowRecord>,
     pub started: u64,
     pub done: u64,
@@ -47,17 +47,16 @@ pub(super) struct Ends {
     pub dst: LinkId,
 }
 
-/// A live flow.
+/// A flow that has started and has not finished.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FlowAt {
     /// Number of the flow.
     pub flow: u32,
-    /// Index of the flow among the live flows.
+    /// Index of the flow among the active flows.
     pub cookie: u32,
 }
 
-/// Flows that have started and not finished, each with its endpoints; a finished one leaves its place
-/// to the next.
+/// Active flows with their endpoints. The next flow reuses the index of a finished one.
 #[derive(Debug, Default)]
 pub(super) struct LiveFlows {
     flows: Vec<Option<(Flow, Ends)>>,
@@ -81,12 +80,12 @@ impl LiveFlows {
         flow
     }
 
-    /// The flow with this number, unless it has finished.
+    /// Returns the flow with this number, unless it has finished.
     pub fn get(&self, at: u32) -> Option<Flow> {
         Some(self.flows.get(at as usize)?.as_ref()?.0)
     }
 
-    /// All of them, in no order.
+    /// Returns all active flows, in any order.
     pub fn iter(&self) -> impl Iterator<Item = &(Flow, Ends)> {
         self.flows.iter().flatten()
     }

@@ -12,7 +12,7 @@ use crate::ids::hosts_of;
 use crate::record::{FlowRecord, Violation};
 
 impl<C: Calendar> Partition<C> {
-    /// One more flow that will start here.
+    /// Adds a flow that will start here.
     pub(super) fn expect(&mut self, flow: Flow) {
         let lane = self.places.of(hosts_of(&flow).0).lane;
         let coming = &mut self.flows.coming[usize::from(lane)];
@@ -22,7 +22,7 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// Puts the start of the next flow of a lane into its calendar.
+    /// Schedules the start of the next flow of a lane.
     pub(super) fn announce_flow(&mut self, lane: u8) {
         if let Some(flow) = self.flows.coming[usize::from(lane)].front() {
             let at = flow.start_ps.max(self.core.now);
@@ -31,7 +31,7 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// The next flow, if its time has come.
+    /// Returns the next flow, if its start time has come.
     pub(super) fn next_due(&mut self) -> Option<Flow> {
         let now = self.core.now;
         let coming = &mut self.flows.coming[self.core.calendar.at()];
@@ -73,7 +73,7 @@ impl<C: Calendar> Partition<C> {
         self.nics[node.index()].start_on(now, &start, way.pair, sink);
     }
 
-    /// Turns the flows that finished in this event into records.
+    /// Creates the records of the flows that finished in this event.
     pub(super) fn note_ends(&mut self) {
         let ends = std::mem::take(&mut self.core.ends);
         for end in &ends {
@@ -96,7 +96,7 @@ impl<C: Calendar> Partition<C> {
         self.core.ends.clear();
     }
 
-    /// ENG-21, AUD-07: a flow is not faster than in an empty network.
+    /// ENG-21, AUD-07: checks that a flow is not faster than in an empty network.
     fn check_slowdown(&mut self, record: &FlowRecord, end: &FlowEnd) {
         let took_ps = end.received_ps.saturating_sub(record.flow.start_ps);
         // LNK-30: if paths change, the ideal of the initial path is not a bound.

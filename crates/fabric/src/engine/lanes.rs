@@ -16,23 +16,23 @@ pub(super) struct Lanes<C> {
     /// The calendar of the current lane.
     pub here: C,
     at: usize,
-    /// The calendars of the other lanes, and where each lane's is among them.
+    /// The calendars of the other lanes, and the index of each lane among them.
     resting: Vec<C>,
     rests_at: Vec<usize>,
-    /// Per lane the events that other lanes have scheduled for it.
+    /// Events that other lanes have scheduled, per lane.
     inboxes: Vec<Vec<Event>>,
-    /// Per lane a time no later than its next event.
+    /// Lower bound of the time of the next event, per lane.
     next_ps: Vec<Time>,
     lookahead_ps: Time,
     /// End of the current window.
     window_ps: Time,
-    /// Before this everything that comes from outside is known.
+    /// All external events before this time are known.
     horizon_ps: Time,
 }
 
 impl<C: Calendar> Lanes<C> {
-    /// The calendar of the first lane and those of others. What happens in one lane touches no other
-    /// before `lookahead_ps` later.
+    /// Combines the calendar of the first lane and those of others. An event in one lane affects
+    /// other lanes at the earliest after `lookahead_ps`.
     pub fn new(first: C, others: Vec<C>, lookahead_ps: Time) -> Self {
         let lanes = others.len() + 1;
         Self {
@@ -79,8 +79,8 @@ impl<C: Calendar> Lanes<C> {
         self.next_ps[lane] = self.next_ps[lane].min(event.time);
     }
 
-    /// Starts a window, in which the lanes can run one after the other. Returns its end, or `None` if there are no
-    /// events before `limit`.
+    /// Starts a window, in which the lanes can run one after the other. Returns its end, or `None`
+    /// if there are no events before `limit`.
     // PAR-11
     pub fn window(&mut self, limit: Time) -> Option<Time> {
         let first_ps = self.first_ps(limit);
@@ -88,7 +88,8 @@ impl<C: Calendar> Lanes<C> {
         (first_ps < limit).then_some(self.window_ps)
     }
 
-    /// Lower bound of the time of the next event of all lanes; `limit` if there is no earlier event.
+    /// Returns a lower bound of the time of the next event of all lanes; `limit` if there is no
+    /// earlier event.
     pub fn first_ps(&mut self, limit: Time) -> Time {
         self.horizon_ps = self.horizon_ps.max(limit);
         self.note_next();
@@ -96,7 +97,7 @@ impl<C: Calendar> Lanes<C> {
         next.fold(limit, Time::min)
     }
 
-    /// Turns to a lane. Says whether it may have something to do in this window.
+    /// Switches to a lane. Returns true if the lane may have events in this window.
     pub fn turn_to(&mut self, lane: usize) -> bool {
         if lane == self.at {
             return true;
@@ -142,7 +143,7 @@ mod tests {
         Event::new(time, phase::TIMER, id, 0)
     }
 
-    /// Works through everything before `limit`: (lane, time) in the order of work.
+    /// Runs all events before `limit`. Returns (lane, time) in the order of execution.
     fn drain(lanes: &mut Lanes<Naive>, limit: Time) -> Vec<(usize, Time)> {
         let mut done = Vec::new();
         while let Some(window_ps) = lanes.window(limit) {

@@ -17,12 +17,12 @@ use super::node::NodeSink;
 use super::partition::Partition;
 use crate::ids::{LinkId, LocalNode, hosts_of};
 
-/// Flows out of reach that are named one by one.
+/// Maximum number of unreachable flows that are listed individually.
 const MOST_NAMED: usize = 200;
 
 impl<C: Calendar> Partition<C> {
-    /// Puts all changes that concern nodes of this partition into the calendar, and the links that
-    /// are down from the start to rest.
+    /// Schedules all changes for nodes of this partition. Deactivates links that are down from the
+    /// start.
     // LNK-01
     pub(super) fn schedule_link_failures(&mut self, part: u32) {
         let Some(states) = &self.faults.states else {
@@ -54,14 +54,14 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// The ends of a link that are in this partition.
+    /// Returns the ends of a link that are in this partition.
     fn ends(&self, link: LinkId, part: u32) -> Vec<LinkId> {
         let other = self.graph.reverse(link);
         let here = |&end: &LinkId| self.places.of(self.graph.sender(end)).part == part;
         [link, other].into_iter().filter(here).collect()
     }
 
-    /// An end of a link changes, or the routes of a node.
+    /// Handles a change of an end of a link, or of the routes of a node.
     #[cold]
     pub(super) fn change_topology(&mut self, id: u32, up: bool) {
         self.progress_ps = self.core.now;
@@ -80,7 +80,7 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// One end of a link: the node there, its sending direction, and the receiving one.
+    /// Changes one end of a link: the node, its sending direction, and its receiving direction.
     // LNK-01, LNK-02, LNK-20
     fn change_end(&mut self, end: LinkId, up: bool) {
         let now = self.core.now;
@@ -142,14 +142,15 @@ impl<C: Calendar> Partition<C> {
         self.switches[switch].reroute(now, routes, allowed, &mut self.arena, sink);
     }
 
-    /// Informs a host which receivers it cannot reach.
+    /// Informs a host about the receivers that it cannot reach.
     // LNK-13
     fn set_reach(&mut self, host: LocalNode, parts: Option<&Arc<[u32]>>) {
         let sink = &mut NodeSink::of(&mut self.core, host);
         self.nics[host.index()].reach(sink.core.now, parts, sink);
     }
 
-    /// Returns how the frame that now arrives at the end of a lossy link is lost; `None`: it is not lost.
+    /// Returns how the frame that now arrives at the end of a lossy link is lost; `None`: it is not
+    /// lost.
     // LNK-02
     #[cold]
     pub(super) fn lost(&mut self, link: LinkId, id: PacketId) -> Option<Lost> {
@@ -169,24 +170,24 @@ impl<C: Calendar> Partition<C> {
     }
 }
 
-/// How a link loses a frame.
+/// The reason why a link loses a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lost {
     /// The link failed while the frame was on it.
     Failed,
-    /// The frame arrived and cannot be read.
+    /// The frame arrived and is unreadable.
     Damaged,
 }
 
 impl<C> Network<C> {
-    /// Frames that were lost on a link because it had failed.
+    /// Counts frames that were lost on a failed link.
     pub fn lost_in_flight(&self, link: LinkId) -> u64 {
         let receiver = self.graph.port(link).peer;
         let states = self.part_of(receiver).faults.states.as_ref();
         states.map_or(0, |states| states.ends[link].lost_in_flight)
     }
 
-    /// Frames that were lost because a link had failed, outside of switches.
+    /// Returns the number of frames that were lost on failed links, outside of switches.
     pub fn lost_with(&self, link: LinkId) -> u64 {
         let of = |node| {
             let states = self.part_of(node).faults.states.as_ref();
@@ -198,7 +199,7 @@ impl<C> Network<C> {
 }
 
 impl<C: Calendar> Simulation<C> {
-    /// Flows that wait at the end of the run for a receiver out of reach.
+    /// Describes flows that wait for an unreachable receiver at the end of the run.
     // LNK-13
     pub(super) fn out_of_reach(&self) -> Vec<String> {
         let (mut named, mut more) = (Vec::new(), 0);

@@ -1,4 +1,4 @@
-//! Links: a record for each end of each direction, and the ports that requested to send.
+//! Links: a record for each end of each direction, and the ports that have requested to send.
 
 use dataplane::ids::IndexVec;
 use dataplane::prefetch::large_pages;
@@ -10,11 +10,12 @@ use super::places::Places;
 use crate::ids::{LinkId, LocalNode};
 use crate::topology::{Graph, Loss};
 
-/// Sender's state of a link, in one cache line. The global number of a link is the number of the port that sends.
+/// Sender's state of a link, in one cache line. The global number of a link is the number of the
+/// port that sends.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub(super) struct Near {
-    /// The last bit of the last frame leaves then.
+    /// Time at which the last bit of the last frame leaves.
     pub busy_ps: Time,
     pub delay_ps: Time,
     /// Frames sent, and their bytes.
@@ -22,20 +23,20 @@ pub(super) struct Near {
     pub bytes: u64,
     pub data_packets: u64,
     pub data_bytes: u64,
-    /// Transmission time of a byte; 0: it is not a whole number of ps, use [`Links::rates`].
+    /// Transmission time of a byte in ps; 0 if it is not a whole number (use [`Links::rates`]).
     ps_per_byte: u32,
-    /// The node that sends, by its number in its partition, and its port.
+    /// The sending node, by its number in its partition, and its port.
     pub node: LocalNode,
     pub port: u16,
     /// Stands in the kick list.
     pub kicked: bool,
-    /// A port-free event is in the calendar.
+    /// True if the calendar has a port-free event.
     pub armed: bool,
     /// Lane of the node at the other end in its partition.
     pub lane: u8,
-    /// The node at the other end is a host.
+    /// True if the node at the other end is a host.
     pub to_host: bool,
-    /// The node at the other end is in another partition.
+    /// True if the node at the other end is in another partition.
     pub leaves: bool,
 }
 
@@ -43,31 +44,31 @@ pub(super) struct Near {
 #[derive(Clone, Debug)]
 #[repr(align(32))]
 pub(super) struct Far {
-    /// Running hash over everything that arrived.
+    /// Running hash of all arrived frames.
     pub digest: u64,
     /// Frames that arrived.
     pub arrived: u64,
-    /// The node that receives, by its number in its partition, and its port.
+    /// The receiving node, by its number in its partition, and its port.
     pub node: LocalNode,
     /// Number of the first port of the node that receives.
     pub base: LinkId,
     pub port: u16,
     /// The partition of that node.
     pub part: u32,
-    /// Some frames are lost on the link.
+    /// True if the link loses frames.
     pub lossy: bool,
 }
 
-/// Pauses of the sender of a link by PFC.
+/// PFC pauses of the sender of a link.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pauses {
-    /// Times that a class of the sending port became paused.
+    /// Number of times that a class of the sending port became paused.
     pub count: u64,
-    /// Times that a class was paused no longer: XON arrived, or the pause time was over.
+    /// Number of times that a pause of a class ended: XON arrived, or the pause time was over.
     pub resumes: u64,
     /// PFC frames with XOFF that the sending node received, repetitions included.
     pub frames: u64,
-    /// PFC frames with XON that it received.
+    /// PFC frames with XON that the sending node received.
     pub resume_frames: u64,
     /// Time since which at least one class is paused; [`NEVER`]: no class is paused.
     pub since_ps: Time,
@@ -92,7 +93,7 @@ pub(super) struct Links {
     pub far: IndexVec<LinkId, Far>,
     pub pauses: IndexVec<LinkId, Pauses>,
     pub rates: IndexVec<LinkId, Rate>,
-    /// Ports to look at in the next round of this instant.
+    /// Ports to check in the next round of this instant.
     pub kicks: Vec<LinkId>,
 }
 
@@ -145,7 +146,8 @@ impl Links {
         links
     }
 
-    /// A port begins to send a frame at `now`: counts it, and returns when it arrives, and the link's record.
+    /// Starts the transmission of a frame at `now`: counts it. Returns its arrival time and the
+    /// record of the link.
     #[inline(always)]
     pub fn send(&mut self, now: Time, link: LinkId, size: u64, data: bool) -> (Time, &Near) {
         let near = &mut self.near[link];
@@ -161,7 +163,7 @@ impl Links {
         (near.busy_ps + near.delay_ps, near)
     }
 
-    /// Puts a port on the kick list, once.
+    /// Adds a port to the kick list, unless it is in the list.
     #[inline]
     pub fn kick(&mut self, link: LinkId) {
         let near = &mut self.near[link];
@@ -171,7 +173,7 @@ impl Links {
         }
     }
 
-    /// Has a port called when its link is free, unless it will be called anyway.
+    /// Schedules a call of a port when its link is free, unless one is scheduled.
     // ENG-06
     #[inline]
     pub fn arm(&mut self, link: LinkId, calendar: &mut impl Calendar) {

@@ -1,4 +1,5 @@
-//! State of links that fail and recover during a run, per partition. The rules are in `specs/links.md`.
+//! State of links that fail and recover during a run, per partition. The rules are in
+//! `specs/links.md`.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -34,7 +35,7 @@ pub(super) struct End {
 #[derive(Debug, Default)]
 pub(super) struct NewRoutes {
     pub at_ps: Time,
-    /// `None`: all endpoints reach each other.
+    /// `None`: all endpoints can reach each other.
     pub parts: Option<Arc<[u32]>>,
     pub routes: Vec<Option<Routes>>,
     pub allowed: Vec<Option<Pairs>>,
@@ -52,9 +53,10 @@ pub(super) struct LinkStates {
     /// Number of changes that routing has processed.
     known: usize,
     pub new_routes: NewRoutes,
-    /// When the last change, or the last new routes, come.
+    /// Time of the last change, or of the last new routes.
     last_ps: Time,
-    /// Links that changed so far (each is counted at one of its ends), and how often routes did.
+    /// Number of links that changed so far (each is counted at one of its ends), and number of new
+    /// routes.
     pub changes: u64,
     pub reroutes: u64,
 }
@@ -103,7 +105,7 @@ impl LinkStates {
         graph.without(&down)
     }
 
-    /// Routing learns of all changes that are old enough, and computes new routes.
+    /// Applies all changes that routing knows by now, and computes new routes.
     // LNK-12, LNK-25
     pub fn learn(&mut self, graph: &Graph, now: Time) {
         let reconvergence_ps = self.link_failures.reconvergence_ps;
@@ -140,7 +142,8 @@ impl LinkStates {
     }
 }
 
-/// Connected part of the network, per endpoint; `None`: all endpoints can reach each other.
+/// Returns the connected part of the network, per endpoint; `None` if all endpoints can reach each
+/// other.
 // LNK-13
 pub(super) fn reachable_parts(known: &Graph) -> Option<Arc<[u32]>> {
     let parts = parts(known);

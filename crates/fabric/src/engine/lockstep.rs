@@ -1,10 +1,11 @@
-//! Runs in which nodes share no memory and exchange frames as bytes over a [`Carrier`] of the caller (rules LIV-01 to
-//! LIV-11 of `specs/lockstep.md`).
+//! Runs in which nodes share no memory and exchange frames as bytes over a [`Carrier`] of the
+//! caller (rules LIV-01 to LIV-11 of `specs/lockstep.md`).
 //!
-//! Each node is a partition with its own thread. All advance window by window, as in `exchange.rs`. Frames of a window
-//! are encoded (crate `wire`) and passed to the node's carrier. The carrier of the node at the other end of the link
-//! receives them, and they are decoded there. In addition to frames, nodes exchange only times: the start of the
-//! transmission of each frame, and the time of their next event.
+//! Each node is a partition with its own thread. All advance window by window, as in `exchange.rs`.
+//! Frames of a window are encoded (crate `wire`) and passed to the node's carrier. The carrier of
+//! the node at the other end of the link receives them, and they are decoded there. In addition to
+//! frames, nodes exchange only times: the start of the transmission of each frame, and the time of
+//! their next event.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -33,20 +34,21 @@ use crate::topology::Graph;
 
 /// Carries the frames of one node over its links, in both directions.
 ///
-/// Frames of a link must arrive in the order of sending and without loss. A carrier that cannot guarantee that returns
-/// an error.
+/// Frames of a link must arrive in the order of sending and without loss. A carrier that cannot
+/// guarantee that returns an error.
 pub trait Carrier: Send {
-    /// A round begins. What was sent in the round before the last has been received.
+    /// Starts a round. All frames of the round before the last have been received.
     fn begin_round(&mut self);
 
-    /// Takes a frame for the link of a port. `false`: the link has no room for it in this round.
+    /// Sends a frame on the link of a port. Returns false if the link has no room for it in this
+    /// round.
     ///
     /// # Errors
     /// The frame cannot be sent at all.
     fn send(&mut self, port: u16, frame: &[u8]) -> Result<bool, LinkError>;
 
-    /// Receives exactly this number of frames from the link of a port, and calls `take` with each, in order. The frames
-    /// have already been sent.
+    /// Receives exactly this number of frames from the link of a port, and calls `take` with each,
+    /// in order. The frames have already been sent.
     ///
     /// # Errors
     /// A frame did not arrive, or `take` refused a frame.
@@ -73,10 +75,10 @@ pub enum Error {
         link: String,
         /// When the transmission of the packet began, ps.
         begun_ps: Time,
-        /// The part that does not fit.
+        /// The value that does not fit.
         why: Unfit,
     },
-    /// A link does not carry frames as it must.
+    /// A link does not carry frames correctly.
     #[error("{link}: {why}")]
     Link {
         /// The link, named by both ends.
@@ -100,7 +102,8 @@ pub enum LinkError {
         /// Error in the frame.
         why: Malformed,
     },
-    /// A frame arrived with fewer bytes than were sent, and so before events that have happened.
+    /// A frame arrived with fewer bytes than were sent, and so before events that have already
+    /// happened.
     #[error(
         "the frame sent at {begun_ps} ps arrives at {at_ps} ps with {size} bytes, but all events \
          before {done_ps} ps have happened: it lost bytes on its way"
@@ -124,21 +127,21 @@ impl LinkError {
     }
 }
 
-/// A run in lockstep, when it has ended.
+/// Result of a run in lockstep.
 #[derive(Debug)]
 pub struct Ended {
-    /// Outcome, as for a run of the simulator.
+    /// Outcome, as in the simulator.
     pub outcome: Outcome,
     /// Frames that were carried.
     pub frames: u64,
-    /// Bytes of these frames, without the Ethernet checksum.
+    /// Total bytes of these frames, without the frame check sequence.
     pub bytes: u64,
     /// Number of rounds, that is, of synchronisations of all nodes.
     pub rounds: u64,
 }
 
-/// Reason why a plan cannot run in lockstep: its nodes need more data from each other than frames carry. `None` if the
-/// plan can run.
+/// Returns the reason why a plan cannot run in lockstep: its nodes need more data from each other
+/// than frames carry. `None` if the plan can run.
 // LIV-02
 #[must_use]
 pub fn refusal(plan: &Plan) -> Option<&'static str> {
@@ -166,8 +169,8 @@ pub fn network(plan: &Plan) -> Network {
     wire_network(plan)
 }
 
-/// Builds the network of a plan, a thread for each node, and runs it to the end. Carriers come in the order of
-/// the nodes' numbers. The outcome is that of [`super::run`].
+/// Builds the network of a plan, a thread for each node, and runs it to the end. Carriers come in
+/// the order of the nodes' numbers. The outcome is that of [`super::run`].
 ///
 /// # Errors
 /// The plan is [refused](refusal), a carrier fails, or a frame cannot be read.
@@ -207,7 +210,7 @@ pub fn run(
     }
 }
 
-/// Times that nodes exchange in addition to frames. There are two sets of all, as in `exchange.rs`.
+/// Times that nodes exchange in addition to frames. There are two sets, as in `exchange.rs`.
 // LIV-05
 struct Meeting {
     graph: Arc<Graph>,
@@ -218,9 +221,9 @@ struct Meeting {
     next_ps: [Vec<Alone>; 2],
     /// Per node: number of frames that did not fit into this round.
     waiting: [Vec<Alone>; 2],
-    /// Per link: when the transmission of the frames of this round began.
+    /// Per link: start times of the transmissions of this round.
     begun_ps: [IndexVec<LinkId, Mutex<Vec<Time>>>; 2],
-    /// Why the run cannot go on.
+    /// The reason why the run cannot continue.
     failure: OnceLock<Error>,
     frames: AtomicU64,
     bytes: AtomicU64,
@@ -261,14 +264,14 @@ impl Meeting {
         times.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Earliest next event of all nodes, and the total number of waiting frames.
+    /// Returns the earliest next event of all nodes, and the total number of waiting frames.
     fn outlook(&self, parity: usize) -> (Time, u64) {
         let first_ps = values(&self.next_ps[parity]).min();
         let waiting = values(&self.waiting[parity]).sum();
         (first_ps.unwrap_or(Time::MAX), waiting)
     }
 
-    /// The names of a link's ends.
+    /// Returns the label of a link, with the names of both ends.
     fn name(&self, link: LinkId) -> String {
         self.graph.port_name(link)
     }
@@ -297,13 +300,13 @@ fn values(all: &[Alone]) -> impl Iterator<Item = u64> {
 
 /// A port of a node.
 struct Port {
-    /// The link on which it sends, and its addresses.
+    /// The outgoing link and its addresses.
     out: LinkId,
     from: Mac,
     to: Mac,
-    /// The link from which it receives.
+    /// The incoming link.
     into: LinkId,
-    /// Frames for which there was no room in the last rounds, with the times at which their transmission began.
+    /// Frames that did not fit into the last rounds, with the start times of their transmissions.
     waiting: VecDeque<(Time, Box<[u8]>)>,
 }
 
@@ -313,11 +316,11 @@ struct Station<'a> {
     node: NodeId,
     carrier: Box<dyn Carrier>,
     ports: Vec<Port>,
-    /// Which set of all is the current one.
+    /// Index of the current set.
     parity: usize,
-    /// Everything before this has happened here.
+    /// All events before this time have happened at this node.
     done_ps: Time,
-    /// Room for one frame, and for the times of some.
+    /// Buffers for one frame and for some times.
     place: Vec<u8>,
     begun_ps: Vec<Time>,
 }
@@ -352,8 +355,8 @@ impl<'a> Station<'a> {
         Box::new(move |part, limit| self.run_before(part, limit))
     }
 
-    /// Lets the node do its part of everything before `limit`, window by window in step with the others. Returns
-    /// the number of windows.
+    /// Runs the node up to `limit`, in windows that all nodes begin together. Returns the number of
+    /// windows.
     // LIV-04, LIV-08
     fn run_before<C: Calendar>(
         &mut self,
@@ -389,8 +392,8 @@ impl<'a> Station<'a> {
         }
     }
 
-    /// Sends what waits and what the last window has left, as far as there is room. Returns how many frames wait
-    /// now.
+    /// Sends waiting frames and the frames of the last window, as far as there is room. Returns the
+    /// number of frames that still wait.
     // LIV-03
     fn send<C>(&mut self, part: &mut Partition<C>, parity: usize) -> Result<u64, Error> {
         let meeting = self.meeting;
@@ -440,7 +443,7 @@ impl<'a> Station<'a> {
             .sum())
     }
 
-    /// Receives what the nodes at the links' ends have sent in this round.
+    /// Receives the frames that the neighbours have sent in this round.
     // LIV-03, LIV-06, LIV-07
     fn receive<C: Calendar>(
         &mut self,
@@ -480,8 +483,9 @@ impl<'a> Station<'a> {
     }
 }
 
-/// Decodes a frame from a link and schedules its arrival. The arrival follows from the start of transmission and from
-/// the size that the receiver computes. It cannot be before events that have already happened.
+/// Decodes a frame from a link and schedules its arrival. The arrival follows from the start of
+/// transmission and from the size that the receiver computes. It cannot be before events that have
+/// already happened.
 fn arrive<C: Calendar>(
     part: &mut Partition<C>,
     link: LinkId,

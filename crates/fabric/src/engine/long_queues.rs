@@ -1,5 +1,5 @@
-//! Caches the contents of long queues between two reads. A read visits only packets that joined or left since the last
-//! one, because a long queue can contain ten thousand packets.
+//! Caches the contents of long queues between two reads. A read visits only packets that joined or
+//! left since the last one, because a long queue can contain ten thousand packets.
 
 use std::collections::VecDeque;
 use std::hash::Hash;
@@ -11,7 +11,7 @@ use dataplane::switch::{MixedMap, QueueState};
 /// Number of queues that are read in turn.
 const INTERLEAVED: usize = 16;
 
-/// By what packets of a queue are counted.
+/// A criterion by which packets of a queue are counted.
 pub(super) trait Counted: Copy + Eq + Hash {
     /// Key of a packet and its amount; `None`: the packet does not count.
     fn of(arena: &Arena, id: PacketId) -> Option<(Self, u64)>;
@@ -72,11 +72,11 @@ struct QueuedPacket<K> {
     counts: Option<(K, u64)>,
 }
 
-/// The packets of a queue at the last look, in its order.
+/// The packets of a queue at the last read, in its order.
 #[derive(Debug)]
 struct KnownQueue<K> {
     packets: VecDeque<QueuedPacket<K>>,
-    /// Sums of their amounts by key.
+    /// Sum of the amounts per key.
     counts: MixedMap<K, u64>,
     /// [`QueueState::taken`] at the last read.
     taken: u32,
@@ -122,8 +122,8 @@ impl<K: Counted> KnownQueue<K> {
         (queue.taken.wrapping_sub(self.taken) % QueueState::TURN) as usize
     }
 
-    /// Removes the packets that have left, and returns the first packet that is new. A queue is first in, first
-    /// out: as many packets are gone from its front as were taken.
+    /// Removes the packets that have left. Returns the first new packet. Packets leave a queue at
+    /// its front, so their number gives the new front.
     fn remove_gone(&mut self, queue: &QueueState, arena: &Arena) -> PacketId {
         match self.gone(queue) {
             gone if gone < self.packets.len() => (0..gone).for_each(|_| self.pop()),
@@ -149,7 +149,7 @@ impl<K: Counted> KnownQueue<K> {
 #[derive(Debug)]
 pub(super) struct LongQueues<K> {
     known: MixedMap<(u32, QueueId), KnownQueue<K>>,
-    /// Memory of queues that have become short.
+    /// Memory of queues that are no longer long.
     spare: Vec<KnownQueue<K>>,
 }
 
@@ -163,7 +163,7 @@ impl<K> Default for LongQueues<K> {
 }
 
 impl<K: Counted> LongQueues<K> {
-    /// Begins to read queues as they are now.
+    /// Starts reading the current state of queues.
     pub fn read(&mut self) -> Reader<'_, K> {
         Reader {
             queues: self,
@@ -180,8 +180,8 @@ impl<K: Counted> LongQueues<K> {
             .flat_map(|contents| contents.counts.iter().map(|(&key, &count)| (key, count)))
     }
 
-    /// Calls `visit` with what a queue holds now, in no order; the same may come several times. A queue with
-    /// `long` bytes and more is kept until the next look.
+    /// Calls `visit` with the content of a queue, in any order. An entry can be visited several
+    /// times. A queue with at least `long` bytes is cached until the next read.
     pub fn visit(
         &mut self,
         port: u32,
@@ -205,7 +205,8 @@ impl<K: Counted> LongQueues<K> {
         });
     }
 
-    /// Forgets the contents of a queue that has become short. A later long queue reuses their memory.
+    /// Removes the cached contents of a queue that is no longer long. A later long queue reuses
+    /// their memory.
     pub fn forget(&mut self, port: u32, queue: QueueId) {
         if !self.known.is_empty()
             && let Some(mut contents) = self.known.remove(&(port, queue))
@@ -215,14 +216,15 @@ impl<K: Counted> LongQueues<K> {
         }
     }
 
-    /// Takes out the contents of a queue, which are empty if the queue is not known.
+    /// Removes and returns the cached contents of a queue; they are empty if the queue is not
+    /// cached.
     fn take(&mut self, port: u32, queue: QueueId) -> KnownQueue<K> {
         let known = self.known.remove(&(port, queue));
         known.or_else(|| self.spare.pop()).unwrap_or_default()
     }
 }
 
-/// A queue whose new packets are read.
+/// A queue whose new packets are being read.
 #[derive(Debug)]
 struct Open<'a, K> {
     port: u32,
@@ -232,8 +234,8 @@ struct Open<'a, K> {
     next: PacketId,
 }
 
-/// Reads long queues. The address of a packet is read from the one before it, so that each
-/// packet of a queue waits for memory; several queues are read in turn, so that their waits overlap.
+/// Reads long queues. The address of a packet is read from the one before it, so that each packet
+/// of a queue waits for memory; several queues are read in turn, so that their waits overlap.
 #[derive(Debug)]
 pub(super) struct Reader<'a, K> {
     queues: &'a mut LongQueues<K>,
@@ -291,7 +293,7 @@ mod tests {
 
     use super::*;
 
-    /// A queue as a switch has it: a list through the records.
+    /// A queue of a switch: a list linked through the records.
     struct Queue {
         state: QueueState,
         tail: PacketId,

@@ -14,11 +14,12 @@ struct Lossy {
     lost: u64,
 }
 
-/// Losses of all links. Each direction has its own random stream and draws once for each frame that arrives at its end.
+/// Losses of all links. Each direction has its own random stream and draws once for each frame that
+/// arrives at its end.
 // TOP-20
 #[derive(Debug)]
 pub(super) struct Losses {
-    /// By the number of the link; empty if all links are lossless.
+    /// Per link; empty if all links are lossless.
     links: IndexVec<LinkId, Lossy>,
 }
 
@@ -48,7 +49,7 @@ impl Losses {
         lost
     }
 
-    /// Frames that a link has lost.
+    /// Returns the number of frames that a link has lost.
     pub fn lost(&self, link: LinkId) -> u64 {
         self.links.get(link.index()).map_or(0, |lossy| lossy.lost)
     }

@@ -9,18 +9,20 @@ use crate::ids::NodeId;
 use crate::topology::Graph;
 use crate::workload::Job;
 
-/// Sets of members whose bytes to others have to cross certain links: those on one host, by its
-/// ports; those on one switch, by its links to switches and by their hosts' links to others.
+/// Sets of members whose traffic to other members must cross certain links. The members on one host
+/// use its ports. The members on one switch use its links to switches and the links of their hosts
+/// to other switches.
 // RNK-17
 #[derive(Debug, Default)]
 pub(super) struct MemberLinks {
     /// Members of the group.
     count: u32,
-    /// Switches that all their hosts are connected to. All traffic uses these links while they are up.
+    /// Switches that all their hosts are connected to. All traffic uses these links while they are
+    /// up.
     common: BTreeSet<u32>,
-    /// Members in a set, and the rate of its links in bit/s, each pair once.
+    /// Number of members in a set, and the rate of its links in bit/s, without repetitions.
     sets: BTreeSet<(u32, u128)>,
-    /// Sets that hold each member once: how many, and the rate of all their links.
+    /// Disjoint sets of all members: their number, and the total rate of their links.
     divisions: BTreeSet<(u32, u128)>,
 }
 
@@ -53,8 +55,8 @@ impl MemberLinks {
             .map(|(&host, &inside)| (inside, found.host_bps(graph, host)));
         let of_hosts = of_hosts.collect();
         found.add(of_hosts);
-        // A host has links to the switch of its server, to others, or to both: each kind divides the
-        // members of its own.
+        // A host has links to the switch of its server, to others, or to both: each kind divides
+        // the members of its own.
         for scale_up in [true, false] {
             let mut switches: BTreeMap<u32, BTreeSet<NodeId>> = BTreeMap::new();
             let mut once = true;
@@ -79,15 +81,15 @@ impl MemberLinks {
         found
     }
 
-    /// Sets that hold each member once.
+    /// Adds disjoint sets of all members.
     fn add(&mut self, sets: Vec<(u32, u128)>) {
         let rate_bps = sets.iter().map(|(_, rate_bps)| rate_bps).sum();
         self.divisions.insert((sets.len() as u32, rate_bps));
         self.sets.extend(sets);
     }
 
-    /// How long a collective takes at least, ps, where bytes of its vector cross links; frames have
-    /// `share` of payload.
+    /// Returns the minimum time of a collective whose data cross links, ps. Frames contain a
+    /// fraction `share` of payload.
     // RNK-17
     pub fn least_ps(&self, kind: CollectiveKind, bytes: u64, share: f64) -> Option<f64> {
         let one_by_one = self.sets.iter().map(|&(inside, rate_bps)| {
@@ -106,7 +108,7 @@ impl MemberLinks {
             .reduce(f64::max)
     }
 
-    /// The rate of the ports by which a member's host reaches others.
+    /// Returns the rate of the ports by which the host of a member reaches other hosts.
     pub fn host_bps(&self, graph: &Graph, host: NodeId) -> u128 {
         let endpoints = graph.links_of(host);
         graph.sum_bps(endpoints.filter(|&endpoint| {
@@ -122,13 +124,15 @@ impl MemberLinks {
     }
 }
 
-/// How long links of this rate together need for payload, ps; frames have `share` of it.
+/// Returns the time in ps in which links with this total rate carry a payload. Frames contain a
+/// fraction `share` of it.
 pub(super) fn needed_ps(bytes: f64, rate_bps: u128, share: f64) -> f64 {
     bytes * 8e12 / (rate_bps as f64 * share)
 }
 
-/// The rate of the links that lead away from a switch (counted among switches) and hosts on it: those
-/// of the members, or of all where others pass messages on.
+/// Returns the rate of the links that lead away from a switch (given by its number among switches)
+/// and from hosts on it. The hosts are those of the members, or all hosts if other hosts relay
+/// messages.
 fn edge_bps(graph: &Graph, switch: u32, members: &BTreeSet<NodeId>, relays: bool) -> u128 {
     let all = || {
         let endpoints = graph.endpoints_on(switch);

@@ -1,12 +1,12 @@
-//! Rows of several partitions in one order, which no number of threads changes.
+//! Merges the rows of several partitions. The order does not depend on the number of threads.
 
 use crate::record::{Recorder, Row, Rows};
 
-/// Takes the rows of all partitions and passes them on as if one had made them.
+/// Collects the rows of all partitions and passes them on like the rows of one partition.
 // PAR-09
 #[derive(Debug, Default)]
 pub(super) struct Merged {
-    /// Rows that have not been passed on, one entry for each type of them.
+    /// Rows that have not been passed on, one entry per type.
     tables: Vec<Box<dyn Rows>>,
 }
 
@@ -35,7 +35,7 @@ impl Merged {
         rows.expect("the position is that of this type")
     }
 
-    /// Passes on all that has gathered.
+    /// Passes on all collected rows.
     pub fn deliver(&mut self, recorder: &mut dyn Recorder) {
         for rows in &mut self.tables {
             if !rows.is_empty() {

@@ -1,7 +1,7 @@
 //! The simulator: drives switches and NICs in virtual time.
 //!
-//! A handler touches only its own node. Nodes affect each other only by frames on links. The order within an instant
-//! is:
+//! A handler touches only its own node. Nodes affect each other only by frames on links. The order
+//! within an instant is:
 //!
 //! 1. arrivals,
 //! 2. timers,
@@ -11,11 +11,12 @@
 //!
 //! The rules are in `specs/engine.md`.
 //!
-//! A [`Simulation`] contains the traffic, the probes, the end conditions and the audit. The network is divided into
-//! partitions (`partition.rs`), each with the state machines, packets and calendar of its nodes. Each partition has a
-//! thread (`workers.rs`). Frames to another partition are handed over between windows of time (`exchange.rs`,
-//! `specs/threads.md`). A large partition is divided into lanes (`lanes.rs`) in the same way, on one thread. Therefore
-//! a handler must not read a node of another partition. An event for both ends of a link must be scheduled at both.
+//! A [`Simulation`] contains the traffic, the probes, the end conditions and the audit. The network
+//! is divided into partitions (`partition.rs`), each with the state machines, packets and calendar
+//! of its nodes. Each partition has a thread (`workers.rs`). Frames to another partition are handed
+//! over between windows of time (`exchange.rs`, `specs/threads.md`). A large partition is divided
+//! into lanes (`lanes.rs`) in the same way, on one thread. Therefore a handler must not read a node
+//! of another partition. An event for both ends of a link must be scheduled at both.
 
 mod audit;
 mod audit_receivers;
@@ -101,17 +102,17 @@ use upcoming_flows::Traffic;
 pub struct Plan {
     /// The network.
     pub graph: Arc<Graph>,
-    /// Routes of every switch, in order of switches.
+    /// Routes of every switch, in the order of switches.
     pub routes: Vec<Routes>,
-    /// Every switch that is not in `switch_at`.
+    /// Configuration of every switch that is not in `switch_at`.
     pub switch: SwitchConfig,
     /// Switches with a configuration of their own.
     pub switch_at: SwitchesAt,
     /// Configuration of every NIC.
     pub nic: NicConfig,
-    /// Source of T and BDP of the congestion controls.
+    /// Source of the base RTT and BDP of the congestion controls.
     pub base_rtt: BaseRtt,
-    /// The flows, in order of start; ids count from 0.
+    /// The flows, in the order of their starts. Their numbers count from 0.
     pub feed: Box<dyn Iterator<Item = Flow> + Send>,
     /// Number of flows, if it is known.
     pub flows: Option<u64>,
@@ -119,30 +120,33 @@ pub struct Plan {
     pub jobs: Jobs,
     /// Seed of everything random.
     pub seed: u64,
-    /// The run ends here at the latest, ps.
+    /// Maximum duration of the run, ps.
     pub until_ps: Time,
     /// Time between probes, ps; above 0.
     pub probe_ps: Time,
-    /// Per switch, the pairs of (ingress, egress) that may pause a queue upstream; `None`: all pairs may.
+    /// Per switch, the pairs of (ingress, egress) that may pause a queue upstream; `None`: all
+    /// pairs may.
     pub backpressure: Option<Vec<Pairs>>,
-    /// Links that fail; `None`: links do not fail. `routes` exclude links that are down at the start.
+    /// Links that fail; `None`: links do not fail. `routes` exclude links that are down at the
+    /// start.
     pub link_failures: Option<Arc<LinkFailures>>,
     /// Reaction of the run to a deadlock.
     pub on_deadlock: OnDeadlock,
     /// How times are rounded.
     pub clock: Clock,
-    /// Events of one instant come in the order of scheduling; [`run`] looks at it.
+    /// True if events of one instant run in the order of scheduling. Only [`run`] reads it.
     pub in_order: bool,
-    /// With that: flows that start come before all other events of their instant.
+    /// In addition: starts of flows precede all other events of their instant.
     pub starts_first: bool,
     /// Measures to record. They do not change results.
     pub record: RecordSpec,
     /// Number of threads. It changes the speed but not the results.
     pub threads: Threads,
-    /// Stretches of the network that a thread works through in turn; `None`: by the size of the network.
-    /// Changes speed, never a result.
+    /// Number of parts of the network that a thread processes in turn; `None`: by the size of the
+    /// network. It changes the speed but not the results.
     pub lanes: Option<u32>,
-    /// Omit port-free events if no packet waits for them. This changes the speed but not the results.
+    /// Omit port-free events if no packet waits for them. This changes the speed but not the
+    /// results.
     pub elide: bool,
 }
 
@@ -153,7 +157,7 @@ impl Plan {
         self.switch_at.get(node).unwrap_or(&self.switch)
     }
 
-    /// Each configuration that a switch may have.
+    /// Returns all configurations of switches.
     pub fn switch_configs(&self) -> impl Iterator<Item = &SwitchConfig> {
         std::iter::once(&self.switch).chain(self.switch_at.configs())
     }
@@ -170,7 +174,7 @@ impl std::fmt::Debug for Plan {
     }
 }
 
-/// A network in virtual time, its traffic, and all that is looked at.
+/// A network in virtual time, with its traffic and its observers.
 pub struct Simulation<C = Wheel> {
     net: Network<C>,
     /// `None`: one thread does it.
@@ -186,17 +190,18 @@ pub struct Simulation<C = Wheel> {
     lossless: bool,
     /// Some links lose frames.
     losing: bool,
-    /// Links fail or come back during the run.
+    /// True if links fail or recover during the run.
     links_change: bool,
     /// `None`: ports cannot wait for each other in a cycle.
     deadlock_search: Option<Box<DeadlockSearch>>,
-    /// Pause frames may be repeated without a change.
+    /// True if pause frames are repeated without a change.
     repeats_pauses: bool,
-    /// Pauses of PFC expire, and are repeated before.
+    /// True if PFC pauses expire and are repeated before.
     pauses_run_out: bool,
-    /// Packets of a flow may use several paths at the same time, so the ideal FCT of one path is not a bound.
+    /// Packets of a flow may use several paths at the same time, so the ideal FCT of one path is
+    /// not a bound.
     spraying: bool,
-    /// A receiver-driven transport repairs what is lost.
+    /// True if a receiver-driven transport repairs losses.
     owns_repair: bool,
     violations: Vec<Violation>,
 }

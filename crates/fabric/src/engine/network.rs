@@ -1,4 +1,4 @@
-//! The network as a whole, put together from its partitions: for probes, audit and results.
+//! The whole network, combined from its partitions, for probes, audit and results.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::places::Places;
 use crate::ids::{LinkId, NodeId};
 use crate::topology::Graph;
 
-/// One direction of one link with all that is known of it.
+/// One direction of a link with all its data.
 pub(super) struct LinkDirection<'a> {
     /// As its sender has it.
     pub near: &'a Near,
@@ -25,7 +25,7 @@ pub(super) struct LinkDirection<'a> {
 }
 
 impl LinkDirection<'_> {
-    /// ENG-20: what a link has seen, and what its sender counted, as one word.
+    /// ENG-20: returns the hash of the arrived frames and of the sender's counters.
     pub fn digest(&self) -> u64 {
         let (near, pauses) = (self.near, self.pauses);
         let sent = [near.packets, near.bytes, pauses.count, pauses.paused_ps];
@@ -34,7 +34,7 @@ impl LinkDirection<'_> {
     }
 }
 
-/// The network as a whole, wherever its nodes are. Everything comes in the order of its numbers.
+/// The whole network, independent of partitions. All lists are in the order of the numbers.
 pub(super) struct Network<C> {
     pub graph: Arc<Graph>,
     pub places: Arc<Places>,
@@ -47,25 +47,25 @@ impl<C> Network<C> {
         self.parts.iter().map(|p| p.core.now).max().unwrap_or(0)
     }
 
-    /// The partition that a node is in.
+    /// Returns the partition of a node.
     pub fn part_of(&self, node: NodeId) -> &Partition<C> {
         &self.parts[self.places.of(node).part as usize]
     }
 
-    /// The node that sends on a link.
+    /// Returns the node that sends on a link.
     pub fn node_of(&self, link: LinkId) -> NodeId {
         let back = self.graph.reverse(link);
         self.graph.port(back).peer
     }
 
-    /// A host's NIC, and the packets of its partition.
+    /// Returns a host's NIC, and the packets of its partition.
     pub fn nic(&self, host: NodeId) -> (&Nic, &Arena) {
         let place = self.places.of(host);
         let part = &self.parts[place.part as usize];
         (&part.nics[place.at.index()], &part.arena)
     }
 
-    /// A switch, by its number among nodes, and the packets of its partition.
+    /// Returns a switch, given its number among nodes, and the packets of its partition.
     pub fn switch(&self, node: NodeId) -> (&Switch, &Arena) {
         let place = self.places.of(node);
         let part = &self.parts[place.part as usize];
@@ -83,7 +83,7 @@ impl<C> Network<C> {
         })
     }
 
-    /// Switches with their numbers among nodes.
+    /// Returns the switches with their numbers among nodes.
     pub fn each_switch(&self) -> impl Iterator<Item = (NodeId, &Switch, &Arena)> {
         self.graph.switch_ids().map(|node| {
             let (switch, arena) = self.switch(node);
@@ -109,7 +109,8 @@ impl<C> Network<C> {
             .map(|link| (link, self.direction(link)))
     }
 
-    /// Returns what became of the frames of the port that sends on a link, if the link has numbers for them.
+    /// Returns what became of the frames of the port that sends on a link, if the link has numbers
+    /// for them.
     pub fn traffic_of(&self, link: LinkId) -> Option<Traffic> {
         let node = self.node_of(link);
         let port = link.port(self.graph.first_link(node));
@@ -119,7 +120,7 @@ impl<C> Network<C> {
         }
     }
 
-    /// Lanes of the partition that has most of them.
+    /// Returns the largest number of lanes of a partition.
     pub fn most_lanes(&self) -> u32 {
         let lanes = (0..self.parts.len() as u32).map(|part| self.places.lanes(part));
         lanes.max().unwrap_or(1) as u32
@@ -130,12 +131,12 @@ impl<C> Network<C> {
         self.parts.iter().map(|p| p.arena.alive() as u64).sum()
     }
 
-    /// Flows that have started and not finished.
+    /// Returns the flows that have started and not finished.
     pub fn live(&self) -> usize {
         self.parts.iter().map(|p| p.flows.live.len()).sum()
     }
 
-    /// Ranks of workloads that have not ended all their operations.
+    /// Returns the ranks of workloads with unfinished operations.
     pub fn unfinished_ranks(&self) -> u32 {
         let ranks = self.parts.iter().filter_map(|p| p.ranks.as_ref());
         ranks.map(|ranks| ranks.unfinished).sum()
@@ -151,12 +152,12 @@ impl<C> Network<C> {
         self.parts.iter().map(|p| p.flows.done).sum()
     }
 
-    /// Last time that anything arrived or started.
+    /// Returns the time of the last arrival or start.
     pub fn progress_ps(&self) -> Time {
         self.parts.iter().map(|p| p.progress_ps).max().unwrap_or(0)
     }
 
-    /// Frames that came to the end of a link.
+    /// Returns the number of frames that reached the end of a link.
     pub fn packet_hops(&self) -> u64 {
         let arrived = |p: &Partition<C>| p.core.links.far.iter().map(|l| l.arrived).sum::<u64>();
         self.parts.iter().map(arrived).sum()

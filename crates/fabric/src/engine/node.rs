@@ -1,5 +1,5 @@
-//! State that a node accesses through its sink: its own ports, timer and random stream, and the counters of its
-//! partition.
+//! State that a node accesses through its sink: its own ports, timer and random stream, and the
+//! counters of its partition.
 
 use dataplane::classes::{ClassSet, MAX_CLASSES, classes_of};
 use dataplane::event::{EventSet, NodeEvent};
@@ -66,7 +66,8 @@ pub(super) struct Core<C> {
     /// One of the next two lists has entries.
     pub flows_changed: bool,
     pub ends: Vec<FlowEnd>,
-    /// Deliveries of flows are listed in `delivered`, because ranks wait for messages or a measure wants them.
+    /// Deliveries of flows are listed in `delivered`, because ranks wait for messages or a measure
+    /// wants them.
     pub lists_deliveries: bool,
     pub delivered: Vec<(LocalNode, u32)>,
     pub notices: Notices,

@@ -1,5 +1,5 @@
-//! Ideal retransmission: notices of dropped packets for their senders. An oracle: it
-//! takes no bytes, waits in no queue, and is never lost.
+//! Ideal retransmission: notices of dropped packets to their senders. Notices take no bytes, wait
+//! in no queue, and are never lost. No real network has them.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -33,7 +33,7 @@ pub(super) struct Notices {
     pub on: bool,
     /// Delay of a notice; `None`: the propagation delay of the path back.
     delay_ps: Option<Time>,
-    /// Dropped in the current event: by which switch, which packet.
+    /// Packets dropped in the current event, with the switches that dropped them.
     pub dropped: Vec<(LocalNode, PacketId)>,
     under_way: BinaryHeap<Reverse<Notice>>,
 }
@@ -49,7 +49,7 @@ impl Notices {
         }
     }
 
-    /// Sends notices of what was just dropped; calls `wake` with the time of each.
+    /// Sends notices of the packets that were just dropped. Calls `wake` with the time of each.
     pub fn send(
         &mut self,
         now: Time,
@@ -85,7 +85,7 @@ impl Notices {
         Some((next.host, next.port, next.id))
     }
 
-    /// Records that are kept for notices that have not arrived.
+    /// Returns the number of records that belong to notices in flight.
     pub fn len(&self) -> u64 {
         self.under_way.len() as u64
     }

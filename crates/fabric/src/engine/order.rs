@@ -7,14 +7,14 @@ use kernel::calendar::{Calendar, Event, phase};
 use super::measure;
 use super::partition::Partition;
 
-/// Steps of a flow's start, each an event.
+/// Steps of the start of a flow. Each is an event.
 const ANNOUNCED: u32 = 0;
 const INSTALLED: u32 = 1;
 const RUNS: u32 = 2;
 
 impl<C: Calendar> Partition<C> {
-    /// Handles every event before `limit` in the order of the calendar; ports that an event kicks
-    /// choose before the next event.
+    /// Handles every event before `limit` in the order of the calendar. Ports that an event kicks
+    /// choose a frame before the next event.
     // NS3-04
     pub(super) fn run_in_order(&mut self, limit: Time) {
         while let Some(event) = self.core.calendar.here.pop_before(limit) {
@@ -32,8 +32,8 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// Starts the flows of this instant; all of them were scheduled before the run began. The scheduled event of the
-    /// first flow then finds no flow to start, and schedules the next one.
+    /// Starts the flows of this instant; all of them were scheduled before the run began. The
+    /// scheduled event of the first flow then finds no flow to start, and schedules the next one.
     // FGC-31
     fn start_before_others(&mut self) {
         while let Some(flow) = self.next_due() {
@@ -43,8 +43,9 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// Lets the kicked ports from place `from` of the list on choose, first kicked first. What a
-    /// choice kicks (the resume of an ingress) chooses before its own frame is on the link.
+    /// Serves the kicked ports in the order of their kicks, starting at index `from` of the list.
+    /// Ports that a choice kicks, such as by the resume of an ingress, choose before its frame is
+    /// on the link.
     // NS3-04
     fn serve_in_order(&mut self, from: usize) {
         let mut at = from;
@@ -67,8 +68,9 @@ impl<C: Calendar> Partition<C> {
         self.core.links.kicks.truncate(from);
     }
 
-    /// Starts a flow in three steps. Each step is an event of the same instant that the previous step schedules, so it
-    /// runs after all events that were already scheduled for the instant. Only the next flow is scheduled at any time.
+    /// Starts a flow in three steps. Each step is an event of the same instant that the previous
+    /// step schedules, so it runs after all events that were already scheduled for the instant.
+    /// Only the next flow is scheduled at any time.
     // NS3-05
     pub(super) fn step_flow_start(&mut self, step: u32) {
         let now = self.core.now;

@@ -14,11 +14,11 @@ use crate::ids::LinkId;
 /// Number of frames by which free records are prefetched in advance.
 const AHEAD: usize = 6;
 
-/// A frame is copied after this number of further frames has been sent. Meanwhile the memory beside its record, which
-/// is no longer cached, is prefetched.
+/// A frame is copied after this number of further frames has been sent. Meanwhile the memory beside
+/// its record, which is no longer cached, is prefetched.
 const LATER: usize = 8;
 
-/// A frame that is to arrive at the end of a link.
+/// A frame that arrives at the end of a link later.
 #[derive(Clone, Copy, Debug)]
 struct CrossingFrame {
     at: Time,
@@ -32,10 +32,12 @@ struct CrossingFrame {
 #[derive(Debug, Default)]
 pub(super) struct FrameBatch {
     frames: Vec<CrossingFrame>,
-    /// Telemetry of those that have some, in the same order: path and length of each, and all hops.
+    /// Telemetry of the frames that have some, in the same order: path and length of each, and all
+    /// hops.
     stacks: Vec<(u16, u8)>,
     hops: Vec<IntHop>,
-    /// Lists of control frames between neighbours, in the same order: the length of each list, then its words.
+    /// Lists of control frames between neighbours, in the same order: the length of each list, then
+    /// its words.
     lists: Vec<u32>,
     /// Journeys of followed frames, with the times and links of the frames, in the same order.
     journeys: VecDeque<(Time, LinkId, Journey)>,
@@ -55,7 +57,7 @@ impl FrameBatch {
         self.journeys.push_back((at, link, journey));
     }
 
-    /// Copies a packet and all that belongs to it.
+    /// Copies a packet with all data of its record.
     // PAR-04
     fn pack(&mut self, at: Time, link: LinkId, id: PacketId, arena: &Arena) {
         let packet = *arena.hot(id);
@@ -77,7 +79,8 @@ impl FrameBatch {
         });
     }
 
-    /// Gives every frame a record, and calls `arrives` with its time, link, record and journey.
+    /// Allocates a record for every frame, and calls `arrives` with its time, link, record and
+    /// journey.
     pub fn unpack(
         &mut self,
         arena: &mut Arena,
@@ -176,12 +179,13 @@ impl Outbox {
         self.window_ps = window_ps;
     }
 
-    /// Earliest arrival of a frame that was sent in this window; [`Time::MAX`] if there is no frame.
+    /// Returns the earliest arrival of a frame that was sent in this window; [`Time::MAX`] if there
+    /// is no frame.
     pub fn first_ps(&self) -> Time {
         self.first_ps
     }
 
-    /// A frame is sent to another partition.
+    /// Takes a frame that is sent to another partition.
     // PAR-03
     #[inline]
     pub fn put(&mut self, frame: Leaving, arena: &mut Arena) {
@@ -201,7 +205,7 @@ impl Outbox {
         }
     }
 
-    /// Copies the frame that was sent first. Returns whether there was one.
+    /// Copies the frame that was sent first. Returns true if there was one.
     fn pack_first(&mut self, arena: &mut Arena) -> bool {
         let Some(Leaving { to, link, at, id }) = self.leaving.pop_front() else {
             return false;
@@ -242,7 +246,7 @@ mod tests {
         (packet, cold)
     }
 
-    /// A record with telemetry of `hops` hops, or naming `hops` queues.
+    /// Creates a record with telemetry of `hops` hops, or with a list of `hops` queues.
     fn made(arena: &mut Arena, like: Packet, psn: u32, hops: u32) -> PacketId {
         let (packet, cold) = frame(like, psn);
         let id = arena.alloc(packet, cold);

@@ -1,20 +1,20 @@
-//! Chooses, between two probes, whether all threads of a run work or one does it all. This decides only how
-//! fast a run is.
+//! Chooses between two probes: all threads of a run work, or one thread does all work. The choice
+//! affects only speed.
 
-/// Fewer events than this in a window for each thread are never worth a meeting.
+/// Minimum number of events per thread and window for which several threads can be faster.
 const SCANT: u64 = 8;
-/// From this number on they always are.
+/// Number of events per thread and window above which several threads are always faster.
 const AMPLE: u64 = 2_000;
-/// Events after which a mode is judged.
+/// Number of events after which a mode is evaluated.
 const STINT: u64 = 20_000;
-/// Stints after which the slower mode is tried again: at first, and at most. Each time that it is
-/// still slower, they double.
+/// Number of stints after which the slower mode is tried again: at first, and at most. The number
+/// doubles each time that the mode is still slower.
 const PATIENCE: (u32, u32) = (8, 512);
 
-/// How the threads work from one probe to the next.
+/// Distribution of work between two probes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// One thread did all partitions in turn.
+    /// One thread processed all partitions in turn.
     Alone = 0,
     /// Every partition had its thread.
     Together = 1,
@@ -35,16 +35,16 @@ impl Mode {
 pub(super) struct Pace {
     threads: u64,
     forced: bool,
-    /// The mode that is thought to be faster, where the number of events does not decide.
+    /// The mode with the better estimate, used if the number of events does not decide.
     better: Mode,
     /// The mode up to the next probe.
     next: Mode,
-    /// Nanoseconds per event when they were last used.
+    /// Nanoseconds per event of both modes when they were last used.
     cost: [Option<f64>; 2],
     /// Events of the current stint.
     events: u64,
     took_ns: u64,
-    /// Stints since the other mode was tried, and after how many it is tried.
+    /// Stints since the other mode was tried, and the number after which it is tried.
     stints: u32,
     patience: u32,
 }
@@ -69,7 +69,7 @@ impl Pace {
         self.next
     }
 
-    /// Notes what one mode did between two probes.
+    /// Records the work of one mode between two probes.
     pub fn note(&mut self, events: u64, windows: u64, took_ns: u64) {
         if self.forced || windows == 0 {
             return;

@@ -41,7 +41,7 @@ pub(super) struct Partition<C> {
     pub reply: Reply,
     /// Ports of the current round.
     pub round: Vec<LinkId>,
-    /// Last time that anything arrived or started.
+    /// Time of the last arrival or start of a flow.
     pub progress_ps: Time,
     pub flows: FlowState,
     /// `None`: there is no workload.
@@ -51,7 +51,7 @@ pub(super) struct Partition<C> {
     pub settings: Settings,
 }
 
-/// Links that lose frames or fail.
+/// Links that can lose frames or fail.
 #[derive(Debug)]
 pub(super) struct LinkFaults {
     pub losses: Losses,
@@ -62,16 +62,16 @@ pub(super) struct LinkFaults {
 /// Settings of prefetching. They change the speed but not the results.
 #[derive(Debug)]
 pub(super) struct Prefetching {
-    /// State is prefetched: this pays where it is larger than the caches.
+    /// True if state is prefetched. This is faster if the state is larger than the caches.
     pub on: bool,
-    /// Queues are prefetched too, if a class has several queues. This is useful without lanes; the queues of a lane
-    /// stay in the caches.
+    /// Queues are prefetched too, if a class has several queues. This is useful without lanes; the
+    /// queues of a lane stay in the caches.
     pub queues: bool,
     /// Memory that the event after the current one will touch; see [`Partition::prefetch`].
     pub next: NextAccess,
 }
 
-/// Memory that one of the next events will touch at a switch, as far as it is known.
+/// Memory that a near event will touch at a switch, as far as it is known.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum NextAccess {
     Nothing,
@@ -95,7 +95,8 @@ pub(super) struct Settings {
     pub elide: bool,
     /// Flows that start come before all other events of their instant.
     pub starts_first: bool,
-    /// Packets of a flow may use several paths at the same time, so the ideal FCT of one path is not a bound.
+    /// Packets of a flow may use several paths at the same time, so the ideal FCT of one path is
+    /// not a bound.
     pub spraying: bool,
     /// Time from the arrival of a PFC frame to its effect.
     pub pause_response_ps: Time,

@@ -1,4 +1,4 @@
-//! Which node is in which partition, and under which number there.
+//! The partition of each node, and the number of the node there.
 
 use dataplane::ids::IndexVec;
 
@@ -28,13 +28,13 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// The whole network in one partition.
+    /// Puts the whole network into one partition.
     pub fn one(graph: &Graph) -> Self {
         let all = IndexVec::from(vec![0; graph.nodes() as usize]);
         Self::new(graph, &all, &all)
     }
 
-    /// A partition for each node, counted from 0 without a gap.
+    /// Puts each node into its own partition.
     pub fn new(
         graph: &Graph,
         part_of: &IndexVec<NodeId, u32>,
@@ -85,7 +85,8 @@ impl Places {
         self.of[node]
     }
 
-    /// The nodes of a partition in the order of their numbers there, which is that of the network.
+    /// Returns the nodes of a partition in the order of their numbers there, which is the order of
+    /// the network.
     pub fn nodes(&self, part: u32) -> &[NodeId] {
         &self.nodes[part as usize]
     }

@@ -15,16 +15,16 @@ const LINKS_BEFORE: usize = 16;
 const NODES_BEFORE: usize = 8;
 
 impl<C: Calendar> Partition<C> {
-    /// Prefetches the memory that the next events will touch. It has several steps, because the address of each step is
-    /// read from the memory of the previous step:
+    /// Prefetches the memory that the next events will touch. It has several steps, because the
+    /// address of each step is read from the memory of the previous step:
     ///
     /// 1. the packet and the link,
     /// 2. the NIC, or the route of the packet in a switch,
     /// 3. the queues of the port.
     ///
-    /// The first steps run for a whole bucket of the calendar, shortly before its turn. The last step runs for each
-    /// event, because the nearest cache is too small for a whole bucket. If a port has several queues, the queue of the
-    /// packet is found in one more step, one event later.
+    /// The first steps run for a whole bucket of the calendar, shortly before its turn. The last
+    /// step runs for each event, because the nearest cache is too small for a whole bucket. If a
+    /// port has several queues, the queue of the packet is found in one more step, one event later.
     #[inline]
     pub(super) fn prefetch(&mut self) {
         let calendar = &self.core.calendar.here;

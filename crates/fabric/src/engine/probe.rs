@@ -10,17 +10,17 @@ use crate::ids::NodeId;
 use crate::record::{BufferSample, Recorder};
 use crate::topology::Graph;
 
-/// From this many bytes on a queue is long.
+/// Minimum number of bytes of a long queue.
 const LONG_BYTES: u64 = 1 << 16;
 
-/// Active flows are counted up to this many; more count as this many.
+/// Maximum counted number of active flows. Larger numbers count as this one.
 const MOST_FLOWS: usize = 4096;
 
-/// A port's active flows are counted at one probe in this many, the ports in turn: counting visits every
-/// queued packet.
+/// Interval, in probes, at which the active flows of a port are counted. The ports take turns,
+/// because counting visits every queued packet.
 const TURN: usize = 8;
 
-/// A set of numbers that is emptied at no cost.
+/// A set of numbers that can be cleared in constant time.
 #[derive(Debug)]
 struct Stamps {
     slots: Vec<(u32, u32)>,
@@ -149,14 +149,15 @@ impl Probes {
         recorder.rows(&self.samples);
     }
 
-    /// Switch with the fullest buffer at the last probe, and its bytes; `None`: all buffers were empty.
+    /// Returns the switch with the fullest buffer at the last probe, and its bytes; `None`: all
+    /// buffers were empty.
     pub fn fullest(&self) -> Option<(NodeId, u64)> {
         let held = self.samples.iter().map(|s| (s.node, s.used_bytes));
         held.filter(|&(_, bytes)| bytes > 0)
             .max_by_key(|&(node, bytes)| (bytes, std::cmp::Reverse(node)))
     }
 
-    /// Looks at the long queues of the ports that have their turn.
+    /// Counts the active flows of long queues at the ports whose turn it is.
     fn look_at_long<C>(&mut self, net: &Network<C>) {
         let switches = net.each_switch().zip(&self.ports);
         let ports = switches.flat_map(|((_, switch, arena), &ports)| {

@@ -1,9 +1,10 @@
-//! Events of ranks. A message that a rank sends becomes a flow. The receiving rank is notified of its last byte, and
-//! the sending rank of the last ACK.
+//! Events of ranks. A message that a rank sends becomes a flow. The receiving rank is notified of
+//! its last byte, and the sending rank of the last ACK.
 //!
-//! The ranks of a host act once in an instant, in the phase of flow starts, that is, after all arrivals of the instant.
-//! A rank touches only its own host. The description of a message is sent with it. A receiver in another partition gets
-//! the description at the end of the window in which the flow starts. No packet arrives earlier.
+//! The ranks of a host act once in an instant, in the phase of flow starts, that is, after all
+//! arrivals of the instant. A rank touches only its own host. The description of a message is sent
+//! with it. A receiver in another partition gets the description at the end of the window in which
+//! the flow starts. No packet arrives earlier.
 
 use dataplane::units::{NEVER, Time};
 use kernel::calendar::{Calendar, Event, phase};
@@ -31,7 +32,7 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// The ranks of a host will act at this time.
+    /// Schedules the time at which the ranks of a host act.
     fn schedule(&mut self, node: LocalNode, at: Time) {
         let Some(ranks) = &mut self.ranks else { return };
         let scheduled = &mut ranks.hosts[node].scheduled;
@@ -72,7 +73,7 @@ impl<C: Calendar> Partition<C> {
         self.core.delivered = delivered;
     }
 
-    /// The last ACK of a message is back.
+    /// Handles the last ACK of a message.
     // RNK-04, RNK-18
     pub(super) fn message_acknowledged(&mut self, flow: &Flow) {
         let Some(ranks) = &mut self.ranks else { return };
@@ -102,7 +103,7 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// The ranks of a host act: on what has happened to them, and because a time has come.
+    /// Runs the ranks of a host after events at the host, and at scheduled times.
     // RNK-05
     pub(super) fn ranks_act(&mut self, node: LocalNode) {
         self.progress_ps = self.core.now.max(self.progress_ps);
@@ -112,7 +113,7 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// Runs the ranks of a host. Hosts that a trigger reaches are added to `hosts`.
+    /// Runs the ranks of a host. Hosts that a trigger affects are added to `hosts`.
     fn ranks_of_host_act(&mut self, node: LocalNode, hosts: &mut Vec<LocalNode>) {
         let Some(ranks) = &mut self.ranks else { return };
         ranks.act(node, self.core.now);
@@ -132,7 +133,8 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// Starts a flow for a message, and passes the description of the message to the receiving host.
+    /// Starts a flow for a message, and passes the description of the message to the receiving
+    /// host.
     // RNK-01, RNK-03, RNK-15, RNK-16
     fn send_message(&mut self, node: LocalNode, carried: Carried) {
         let Some(ranks) = &mut self.ranks else { return };

@@ -1,4 +1,5 @@
-//! Ranks of workloads on their hosts: their pending events, their actions, their timers, and the messages in flight.
+//! Ranks of workloads on their hosts: their pending events, their actions, their timers, and the
+//! messages in flight.
 
 use dataplane::ids::IndexVec;
 use dataplane::switch::MixedMap;
@@ -35,17 +36,20 @@ pub(super) struct Ranks {
     hosts_in_all: u32,
     /// Hosts of this partition.
     pub hosts: IndexVec<LocalNode, HostRanks>,
-    /// Messages to hosts of this partition that have not been delivered to their ranks, by the number of their flow.
+    /// Messages to hosts of this partition that have not been delivered to their ranks, by the
+    /// number of their flow.
     pub coming: MixedMap<u32, Carried>,
-    /// Messages of hosts of this partition whose last ACK has not arrived, by the number of their flow.
+    /// Messages of hosts of this partition whose last ACK has not arrived, by the number of their
+    /// flow.
     pub going: MixedMap<u32, (u32, u32, MessageId)>,
     /// Ranks that have not finished.
     pub unfinished: u32,
-    /// Operations that have ended and that no recorder has had.
+    /// Finished operations that no recorder has received.
     pub ended: Ended,
-    /// Messages that the ranks of a host send while they act.
+    /// Messages that the ranks of a host have sent in the current call.
     pub outgoing: Vec<Carried>,
-    /// Triggers of each job, and those that the ranks of a host have activated while they acted.
+    /// Triggers of each job, and the triggers that the ranks of a host activated in the current
+    /// call.
     triggers: Vec<Triggers>,
     activated: Vec<(u32, u32)>,
 }
@@ -56,7 +60,7 @@ pub(super) struct HostRanks {
     pub host: NodeId,
     pub ranks: Vec<Placed>,
     pub news: Vec<News>,
-    /// Times at which events of this host are in the calendar.
+    /// Times for which the calendar has events of this host.
     pub scheduled: Vec<Time>,
     /// Messages that it has sent.
     sent: u32,
@@ -84,7 +88,7 @@ struct Times {
     busy: Covered,
 }
 
-/// Time that intervals cover. They come in the order of their ends.
+/// Total time covered by intervals, which are added in the order of their ends.
 // RNK-11
 #[derive(Debug, Default)]
 struct Covered {
@@ -121,7 +125,7 @@ fn triggers(jobs: &Jobs) -> Vec<Triggers> {
     jobs.jobs.iter().map(of).collect()
 }
 
-/// Why the ranks of all jobs go on no more, in sentences.
+/// Describes why the ranks of all jobs are blocked.
 // RNK-10
 pub(super) fn explain_waits<'a>(
     jobs: &'a Jobs,
@@ -136,7 +140,7 @@ pub(super) fn explain_waits<'a>(
     (0..).zip(jobs.jobs.iter()).flat_map(of).collect()
 }
 
-/// Outputs of a rank while it acts.
+/// Outputs of the ranks of a host in one call.
 struct Wishes<'a> {
     outgoing: &'a mut Vec<Carried>,
     wake_ps: &'a mut Time,
@@ -248,8 +252,8 @@ impl Ranks {
         Some(Box::new(ranks))
     }
 
-    /// Runs the ranks of a host until they have no more work at this time. Their messages to other hosts are then in
-    /// `outgoing`.
+    /// Runs the ranks of a host until they have no more work at this time. Their messages to other
+    /// hosts are then in `outgoing`.
     pub fn act(&mut self, node: LocalNode, now: Time) {
         let on = &mut self.hosts[node];
         on.scheduled.retain(|&at| at != now);
@@ -322,8 +326,9 @@ impl Ranks {
         }
     }
 
-    /// Fires the triggers that the ranks of a host have activated. Hosts whose ranks can continue are added to `hosts`.
-    /// A trigger acts without delay on other hosts too, so a run with triggers has one partition.
+    /// Fires the triggers that the ranks of a host have activated. Hosts whose ranks can continue
+    /// are added to `hosts`. A trigger acts without delay on other hosts too, so a run with
+    /// triggers has one partition.
     // RNK-08
     pub fn fire(&mut self, hosts: &mut Vec<LocalNode>, place: impl Fn(NodeId) -> LocalNode) {
         for (job, trigger) in std::mem::take(&mut self.activated) {
@@ -345,8 +350,8 @@ impl Ranks {
             .map(|placed| &placed.rank)
     }
 
-    /// Returns the flow for a message on its next path from a host, and the description of the message for the
-    /// receiver.
+    /// Returns the flow for a message on its next path from a host, and the description of the
+    /// message for the receiver.
     // RNK-01, RNK-07
     pub fn flow(&mut self, node: LocalNode, now: Time, mut carried: Carried) -> (Flow, Carried) {
         let on = &mut self.hosts[node];
@@ -378,8 +383,8 @@ impl Ranks {
         (flow, carried)
     }
 
-    /// The number of the queue pair, at the NIC of a host, that a message shares with others, and what
-    /// distinguishes the queue pair; `None`: it opens a new one.
+    /// Returns the number of the queue pair, at the NIC of a host, that a message shares with
+    /// others, and the identity of the queue pair; `None`: it opens a new one.
     // RNK-15
     pub fn shared(&mut self, node: LocalNode, carried: &Carried) -> Option<(u32, u64)> {
         if !self.sharing[carried.job as usize] {
@@ -398,8 +403,8 @@ impl Ranks {
         options.receive_end == ReceiveEnd::Acknowledged && carried.message.id.role == Role::Data
     }
 
-    /// Returns the sending host and the event for its rank, if the sender is notified as soon as the message arrives.
-    /// `None`: the sender is notified by the last ACK.
+    /// Returns the sending host and the event for its rank, if the sender is notified as soon as
+    /// the message arrives. `None`: the sender is notified by the last ACK.
     // RNK-18
     pub fn sender_of(&self, carried: &Carried) -> Option<(NodeId, News)> {
         let job = &self.jobs.jobs[carried.job as usize];
@@ -409,7 +414,7 @@ impl Ranks {
         at_once.then(|| (job.hosts[from as usize], news))
     }
 
-    /// Which of the ports a message takes, where that follows from its NIC.
+    /// Returns the port of a message, if its NIC determines the port.
     // RNK-16
     pub fn rail(&self, carried: &Carried) -> Option<u16> {
         let by_rail = self.jobs.jobs[carried.job as usize].by_rail;
@@ -422,13 +427,14 @@ impl Ranks {
         let _ = self.jobs.error.set(error);
     }
 
-    /// When the next rank acts of its own accord.
+    /// Returns the time at which the next rank acts without an external event.
     pub fn next_ps(&self) -> Option<Time> {
         let scheduled = self.hosts.iter().flat_map(|host| &host.scheduled);
         scheduled.copied().min()
     }
 
-    /// Operations that have ended, with the parts of collectives that are over, and how many there are.
+    /// Removes the finished operations, with the parts of finished collectives. Also returns their
+    /// number.
     pub fn progress(&self) -> (f64, u64) {
         let ranks = self.hosts.iter().flat_map(|on| &on.ranks);
         ranks.fold((0.0, 0), |(done, all), placed| {

@@ -71,7 +71,8 @@ impl<C> Partition<C> {
             && (is_frame || measures.is_some_and(|measures| measures.follow(id)))
     }
 
-    /// A packet or frame has arrived at a port of a node, which processes it next. Returns a copy of the packet.
+    /// Reports a packet or frame that has arrived at a port of a node, before the node processes
+    /// it. Returns a copy of the packet.
     #[inline(never)]
     pub(super) fn emit_arriving(&mut self, node: LocalNode, link: LinkId, id: PacketId) -> Packet {
         let packet = *self.arena.hot(id);
@@ -90,7 +91,7 @@ impl<C> Partition<C> {
         packet
     }
 
-    /// A node has processed a packet or frame that arrived at its port.
+    /// Reports that a node has processed a packet or frame.
     #[inline(never)]
     pub(super) fn emit_arrived(
         &mut self,
@@ -112,7 +113,7 @@ impl<C> Partition<C> {
         });
     }
 
-    /// Pauses of a node have expired: those of the records from `first` on.
+    /// Reports the expired pauses of a node: the records from `first` on.
     // QNT-08, BLM-22: the pause ends without a frame
     #[cold]
     pub(super) fn emit_expired(&mut self, node: LocalNode, first: usize) {
@@ -125,7 +126,7 @@ impl<C> Partition<C> {
         }
     }
 
-    /// The receiver of a flow has its last byte.
+    /// Reports that the receiver of a flow has its last byte.
     // BLM-02: an error of the breakdown is an error of the run
     pub(super) fn emit_delivered(&mut self, flow: u32) {
         self.emit(Event::FlowDelivered { flow });
@@ -137,7 +138,7 @@ impl<C> Partition<C> {
         }
     }
 
-    /// A packet leaves for another partition. Returns the journey that goes with it, if there is one.
+    /// Reports a packet that is sent to another partition. Returns its journey, if there is one.
     // BLM-04: the journey goes with the packet
     #[inline]
     pub(super) fn emit_leaving(&mut self, id: PacketId) -> Option<Journey> {

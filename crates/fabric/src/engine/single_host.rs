@@ -1,4 +1,4 @@
-//! One host of a plan for another driver than the simulator: its NIC, and its flows as the NIC is given them.
+//! One host of a plan for a driver other than the simulator: its NIC and its flows.
 
 use std::sync::Arc;
 
@@ -23,7 +23,8 @@ impl std::fmt::Debug for SingleHost {
 }
 
 impl SingleHost {
-    /// Creates the parameters for a plan. They do not support flows of workloads that share queue pairs.
+    /// Creates the parameters for a plan. They do not support flows of workloads that share queue
+    /// pairs.
     #[must_use]
     pub fn new(plan: &Plan) -> Self {
         let config = Arc::new(nic_config(plan));
@@ -38,8 +39,8 @@ impl SingleHost {
         nic(plan, &self.parameters.nic, host)
     }
 
-    /// Returns the start parameters of a flow for the NIC of its sender, with the same path as in the simulator. Also
-    /// returns the time until the last ACK in an empty network, ps.
+    /// Returns the start parameters of a flow for the NIC of its sender, with the same path as in
+    /// the simulator. Also returns the time until the last ACK in an empty network, ps.
     #[must_use]
     pub fn flow(&mut self, flow: &Flow, cookie: u32) -> (FlowStart, Time) {
         let way = Way::of(self.parameters.hash(flow));

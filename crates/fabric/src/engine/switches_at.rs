@@ -1,4 +1,4 @@
-//! Switches whose configuration differs from that of the others.
+//! Switches with a configuration of their own.
 
 use std::collections::BTreeMap;
 

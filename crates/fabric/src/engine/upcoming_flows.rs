@@ -14,7 +14,7 @@ use crate::ids::hosts_of;
 /// Flows that may be drawn ahead.
 const MOST_AHEAD: usize = 1 << 16;
 
-/// The traffic of a run, as far as it has not been passed to the partitions.
+/// The flows of a run that have not been passed to the partitions.
 pub(super) struct Traffic {
     feed: Box<dyn Iterator<Item = Flow> + Send>,
     clock: Clock,
@@ -34,9 +34,9 @@ impl Traffic {
         }
     }
 
-    /// Passes the flows that start before `limit` to their partitions, and the one after them, so that the
-    /// next one is always known. Returns the time up to which all flows are passed on: where very many
-    /// start before the limit, that is earlier.
+    /// Passes the flows that start before `limit` to their partitions, and the one after them, so
+    /// that the next one is always known. Returns the time up to which all flows are passed on:
+    /// where very many start before the limit, that is earlier.
     // ENG-12
     pub fn pass_on<C: Calendar>(&mut self, net: &mut Network<C>, limit: Time) -> Time {
         let mut ahead: usize = net
@@ -64,8 +64,8 @@ impl Traffic {
     }
 }
 
-/// Start of the next flow that has been passed on. After [`Traffic::pass_on`], `None` means that there are no more
-/// flows.
+/// Returns the start of the next flow that has been passed on. After [`Traffic::pass_on`], `None`
+/// means that there are no more flows.
 pub(super) fn next_start_ps<C>(net: &Network<C>) -> Option<Time> {
     let next = net
         .parts

@@ -1,6 +1,6 @@
-//! The worker threads of a run. Each works on one partition; at every probe all partitions come back
-//! to the leader, which owns traffic, probes and records. How frames get from one to another is not
-//! known here: each thread is given its [`Work`].
+//! The worker threads of a run. Each works on one partition; at every probe all partitions come
+//! back to the leader, which owns traffic, probes and records. How frames get from one to another
+//! is not known here: each thread is given its [`Work`].
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -24,15 +24,15 @@ const SPINS: u32 = 2_000;
 /// Why a thread panicked.
 type Panic = Box<dyn Any + Send>;
 
-/// Work of a thread: runs its partition up to a time, window by window in step with the other threads. Returns the
-/// number of windows.
+/// Work of a thread: runs its partition up to a time, in windows that all threads begin together.
+/// Returns the number of windows.
 pub(super) type Work<'a, C> =
     Box<dyn FnMut(&mut Partition<C>, Time) -> Result<u64, Broken> + Send + 'a>;
 
 /// A thread other than the leader.
 #[derive(Debug)]
 struct Worker<C> {
-    /// A partition to work on, and until when.
+    /// A partition, and the time up to which it runs.
     orders: Sender<(Partition<C>, Time)>,
     done: Receiver<Result<Partition<C>, Panic>>,
 }
@@ -51,24 +51,24 @@ pub(super) struct WorkerPool<'a, C> {
     pub windows: Windows,
 }
 
-/// One thread may do the work of all, where that is faster.
+/// Choice between one thread for all work and several threads.
 #[derive(Debug)]
 struct Alternation {
     lookahead_ps: Time,
     pace: Pace,
 }
 
-/// How often a thread of this run checks before it sleeps.
+/// Returns the number of checks of a waiting thread before it sleeps.
 const fn spins(division: Division) -> u32 {
     if division.crowded { 0 } else { SPINS }
 }
 
-/// The mailboxes of a run's threads.
+/// Creates the mailboxes of the threads of a run.
 pub(super) fn mailboxes(division: Division) -> Mailboxes {
     Mailboxes::new(division.parts as usize, spins(division))
 }
 
-/// The next message; the thread spins for a while before it sleeps, as at the barrier.
+/// Returns the next message. The thread spins for a while before it sleeps, as at the barrier.
 // KER-12
 fn receive<T>(from: &Receiver<T>, spins: u32) -> Result<T, RecvError> {
     for _ in 0..spins {
@@ -105,7 +105,8 @@ impl<'a, C: Calendar + Send> WorkerPool<'a, C> {
         }
     }
 
-    /// Starts a thread for each work but the first, which is the leader's. All meet at the barrier.
+    /// Starts a thread for each work except the first, which the leader does. All threads share a
+    /// barrier.
     pub fn of<'scope>(
         works: Vec<Work<'a, C>>,
         barrier: &'a Barrier,
@@ -176,7 +177,7 @@ impl<'a, C: Calendar + Send> WorkerPool<'a, C> {
         }
     }
 
-    /// Every partition has a thread of its own.
+    /// Runs every partition on its own thread.
     fn together(&mut self, parts: &mut Vec<Partition<C>>, limit: Time) -> u64 {
         for (worker, part) in self.workers.iter().zip(parts.drain(1..)) {
             // A thread that has ended reports its reason, see below.
@@ -202,7 +203,7 @@ impl<'a, C: Calendar + Send> WorkerPool<'a, C> {
     }
 }
 
-/// The leader does everything: the same windows, one partition after the other.
+/// Runs all partitions in turn on the leader, in the same windows.
 fn alone<C: Calendar>(parts: &mut [Partition<C>], lookahead_ps: Time, limit: Time) -> u64 {
     let mut windows = 0;
     let mut next_ps = parts.iter_mut().map(|part| part.next_ps(limit)).min();

@@ -6,14 +6,15 @@ use dataplane::units::Time;
 
 use crate::topology::Graph;
 
-/// Largest number of equal-cost paths between two switches that are stored separately because none dominates another.
-/// More paths are replaced by one path that is at least as good as each of them. // TOP-16
+/// Largest number of equal-cost paths between two switches that are stored separately because none
+/// dominates another. More paths are replaced by one path that is at least as good as each of them.
+/// // TOP-16
 const MAX_ALTERNATIVES: usize = 32;
 
 /// The links between two switches: rate in bits per second and delay in ps of each.
 pub(super) type Core = Vec<(u64, Time)>;
 
-/// Sets of equal-cost paths between switches, each set stored once and known by its number.
+/// Sets of equal-cost paths between switches. Each set is stored once and has a number.
 #[derive(Clone, Debug)]
 pub(super) struct Cores {
     pub(super) sets: Vec<Vec<Core>>,
@@ -84,8 +85,8 @@ fn total_delay(path: &Core) -> u128 {
     path.iter().map(|&(_, delay_ps)| u128::from(delay_ps)).sum()
 }
 
-/// Returns true if a flow of any size is at least as fast on `a` as on `b`: no link is slower, and the total delay is
-/// not longer. The distribution of the delay over the path does not matter.
+/// Returns true if a flow of any size is at least as fast on `a` as on `b`: no link is slower, and
+/// the total delay is not longer. The distribution of the delay over the path does not matter.
 fn at_least_as_good(a: &Core, b: &Core) -> bool {
     a.iter().zip(b).all(|(a, b)| a.0 >= b.0) && total_delay(a) <= total_delay(b)
 }
@@ -111,7 +112,8 @@ fn best(mut paths: Vec<Core>) -> Vec<Core> {
     }
 }
 
-/// A path at least as good as each of the given ones: link by link the best rate and delay.
+/// Returns a path that is at least as good as each of the given paths: the best rate and delay of
+/// each link.
 fn sum_up(paths: &[Core]) -> Core {
     let mut sum = paths[0].clone();
     for path in paths {

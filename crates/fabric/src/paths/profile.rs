@@ -1,4 +1,4 @@
-//! One path: how long frames and flows take on it when it is empty.
+//! Times of frames and flows on one empty path.
 
 use super::saturate;
 use dataplane::config::NicConfig;
@@ -35,7 +35,7 @@ pub struct PathProfile {
 }
 
 impl PathProfile {
-    /// Time from the first bit sent to the last bit received of one frame alone.
+    /// Returns the time from the first bit sent to the last bit received, for a single frame.
     #[must_use]
     pub fn one_way_ps(&self, frame_bytes: u16) -> Time {
         let total = self.hops.iter().map(|&(rate, delay_ps)| {

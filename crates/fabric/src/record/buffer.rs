@@ -5,12 +5,12 @@ use dataplane::units::Time;
 use super::table::{Column, Row, columns};
 use crate::ids::NodeId;
 
-/// A probe of one switch, or equal ones in a row: while the network is empty, all see the same.
+/// A probe of one switch, or several equal probes in a row of an empty network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BufferSample {
     /// When; of several, the last.
     pub at_ps: Time,
-    /// When the first of them was; equal to `at_ps` where it is one.
+    /// Time of the first of these probes; equal to `at_ps` for a single probe.
     pub from_ps: Time,
     /// Number of probes at equal intervals; at least 1.
     pub probes: u64,

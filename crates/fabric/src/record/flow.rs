@@ -8,11 +8,11 @@ use super::table::{Column, Row, columns};
 /// One flow, finished or not.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FlowRecord {
-    /// The flow as the traffic has it.
+    /// The flow as the traffic defines it.
     pub flow: Flow,
-    /// When the receiver had the last byte, in ps; `None`: it never had.
+    /// Time at which the receiver had the last byte, ps; `None`: never.
     pub received_ps: Option<Time>,
-    /// When the sender had the last acknowledgement, in ps; `None`: it never had.
+    /// Time at which the sender had the last acknowledgement, ps; `None`: never.
     pub acked_ps: Option<Time>,
     /// FCT to the receiver's last byte of the flow alone in the network, in ps.
     pub ideal_received_ps: Time,
@@ -29,13 +29,13 @@ impl FlowRecord {
         self.received_ps.is_some() && self.acked_ps.is_some()
     }
 
-    /// FCT to the receiver's last byte over the ideal one.
+    /// Returns the FCT to the receiver's last byte, divided by the ideal FCT.
     #[must_use]
     pub fn slowdown(&self) -> Option<f64> {
         self.over_ideal(self.received_ps?, self.ideal_received_ps)
     }
 
-    /// FCT to the sender's last ACK over the ideal one.
+    /// Returns the FCT to the sender's last ACK, divided by the ideal FCT.
     #[must_use]
     pub fn slowdown_acked(&self) -> Option<f64> {
         self.over_ideal(self.acked_ps?, self.ideal_acked_ps)
@@ -71,7 +71,7 @@ impl Row for FlowRecord {
         Bool finished = Self::is_finished, "The receiver had everything, and the sender knows it.";
     };
 
-    /// By the time of the last ACK; flows that never finished come last, in the order of their numbers.
+    /// Sorts by the time of the last ACK. Unfinished flows are last, in the order of their numbers.
     fn order(rows: &mut Vec<Self>) {
         rows.sort_unstable_by_key(|r| (r.acked_ps.unwrap_or(Time::MAX), r.flow.id));
     }

@@ -21,7 +21,7 @@ pub use pause::PauseRecord;
 pub use port::{ActiveRecord, DROP_NAMES, PortRecord};
 pub use table::{Row, Rows, Table};
 
-/// The tables that every run writes, in the order in which the documents list them.
+/// Returns the tables of every run, in the order of the documents.
 #[must_use]
 pub fn tables() -> [Table; 5] {
     [
@@ -33,7 +33,7 @@ pub fn tables() -> [Table; 5] {
     ]
 }
 
-/// Additional tables of runs with workloads.
+/// Returns the additional tables of runs with workloads.
 #[must_use]
 pub fn workload_tables() -> [Table; 3] {
     [
@@ -50,9 +50,9 @@ pub struct DeadlockRecord {
     pub at_ps: Time,
     /// When it was found, ps.
     pub seen_ps: Time,
-    /// Each waits for the next, and the last for the first.
+    /// Ports of the cycle. Each waits for the next, and the last waits for the first.
     pub ports: Vec<DeadPort>,
-    /// Flows with packets in them that hold others, ascending.
+    /// Flows whose packets block other packets, ascending.
     pub flows: Vec<u32>,
 }
 
@@ -67,7 +67,7 @@ pub struct DeadPort {
     pub peer: NodeId,
     /// Class of the paused queue.
     pub class: u8,
-    /// Bytes in that queue when it was found.
+    /// Bytes in the queue when the deadlock was found.
     pub bytes: u64,
 }
 
@@ -90,11 +90,11 @@ pub struct Counters {
     pub marks: u64,
     /// INT records written.
     pub int_hops: u64,
-    /// Links that failed or came back during the run.
+    /// Number of links that failed or recovered during the run.
     pub link_changes: u64,
-    /// Times that all switches got new routes.
+    /// Number of times that all switches received new routes.
     pub reroutes: u64,
-    /// Packets that waited for a link that had failed, and went on by another.
+    /// Packets that waited for a failed link and left by another link.
     pub rerouted_packets: u64,
     /// Counters of hop schemes.
     pub hop: HopCounters,
@@ -104,7 +104,7 @@ pub struct Counters {
     pub timeouts: u64,
     /// Packets dropped, per `DropCause`.
     pub drops: [u64; DROP_CAUSES],
-    /// Data packets that were overtaken by a later one of their flow, without a loss.
+    /// Data packets that a later packet of their flow overtook, without a loss.
     pub overtaken: u64,
     /// Data packets that arrived at their receiver out of order or twice, and were discarded.
     pub discarded: u64,
@@ -124,7 +124,7 @@ pub struct Counters {
     pub driven: DrivenCounters,
 }
 
-/// A broken law of conservation, or a promise not kept: the run is in error.
+/// A violated conservation law, or a loss that the scheme excludes. It is an error of the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
     /// Short name of the check, such as `conservation`.
@@ -155,15 +155,15 @@ pub struct ThreadUse {
     pub asked: u32,
     /// Threads that the run had.
     pub used: u32,
-    /// Why that is not the same.
+    /// The reason if the two numbers differ.
     pub why: Option<String>,
     /// Lookahead, if there are several threads: the time that each can run without the others, ps.
     pub lookahead_ps: Option<Time>,
     /// Synchronisation windows of the threads.
     pub windows: Windows,
-    /// Frames that were handed from thread to thread.
+    /// Number of frames that passed from one thread to another.
     pub crossed: u64,
-    /// Lanes of the partition that has most of them.
+    /// Largest number of lanes of a partition.
     pub lanes: u32,
 }
 
@@ -182,12 +182,12 @@ impl Default for ThreadUse {
     }
 }
 
-/// Windows of time between which threads meet.
+/// Windows of time at whose ends threads meet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Windows {
     /// In which all threads worked.
     pub together: u64,
-    /// With so little to do that one thread did it all.
+    /// Windows with so few events that one thread did all work.
     pub alone: u64,
 }
 
@@ -216,7 +216,8 @@ pub struct Outcome {
     pub violations: Vec<Violation>,
     /// Cycles of ports that wait for each other, in the order in which they were found.
     pub deadlocks: Vec<DeadlockRecord>,
-    /// For a run that stalled or deadlocked: who waits on whom; for others, flows whose receivers cannot be reached.
+    /// For a run that stalled or deadlocked: a description of the ports that wait for each other.
+    /// For others: flows whose receivers are unreachable.
     pub stall: Vec<String>,
     /// Threads of the run. No other field depends on them.
     pub threads: ThreadUse,
@@ -244,29 +245,30 @@ pub struct StormRecord {
 pub struct Progress {
     /// Simulated time, ps.
     pub now_ps: Time,
-    /// When the last flow starts or the run ends at the latest, ps.
+    /// Latest time of the start of the last flow, or of the end of the run, ps.
     pub until_ps: Time,
     /// Flows started.
     pub started: u64,
     /// Flows finished.
     pub finished: u64,
-    /// Flows that the traffic has in all, where that is known beforehand.
+    /// Total number of flows, if it is known in advance.
     pub flows: Option<u64>,
-    /// Number of finished operations of ranks, including finished parts of collectives, and the total number; `None`:
-    /// there are no ranks.
+    /// Number of finished operations of ranks, including finished parts of collectives, and the
+    /// total number; `None`: there are no ranks.
     pub operations: Option<(f64, u64)>,
     /// Packet-hops so far.
     pub packet_hops: u64,
-    /// Last time that anything arrived or started, ps.
+    /// Time of the last arrival or start of a flow.
     pub moved_ps: Time,
-    /// The switch whose buffer holds most, by the number of its node, and the bytes in it; `None`: all
-    /// buffers are empty.
+    /// The node number of the switch with the fullest buffer, and its bytes; `None`: all buffers
+    /// are empty.
     pub fullest: Option<(NodeId, u64)>,
 }
 
-/// Takes the tables of a run while it goes. Calls come at probe times, never from inside an event.
+/// Receives the tables during a run. Calls come at probe times, never during an event.
 pub trait Recorder {
-    /// Receives rows of one table, in the order of [`Row::order`]. A table can need many calls. The rows are:
+    /// Receives rows of one table, in the order of [`Row::order`]. A table can need many calls. The
+    /// rows are:
     ///
     /// - flows that finished since the last call and, at the end of the run, unfinished flows,
     /// - probes of all switches at one instant,

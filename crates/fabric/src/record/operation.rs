@@ -24,13 +24,14 @@ pub struct OperationRecord {
     pub peer: Option<u32>,
     /// Group of a collective; `None`: all ranks, or the operation is not a collective.
     pub group: Option<u32>,
-    /// Which of the group's collectives it was.
+    /// Number of the collective in its group.
     pub instance: Option<u64>,
-    /// The collective that it was a part of, by its place in the workload's list.
+    /// Index, in the list of the workload, of the collective that contains the operation.
     pub part_of: Option<u32>,
     /// Payload.
     pub bytes: u64,
-    /// For an all-to-allv: the bytes that the rank sends to other ranks or receives from them, whichever is larger.
+    /// For an all-to-allv: the bytes that the rank sends to other ranks or receives from them,
+    /// whichever is larger.
     pub moved_bytes: u64,
     /// When its dependencies were met, ps.
     pub ready_ps: Time,
@@ -38,7 +39,7 @@ pub struct OperationRecord {
     pub start_ps: Time,
     /// When it ended, ps.
     pub end_ps: Time,
-    /// The operation of this rank that it waited for last.
+    /// The operation of this rank for which it waited last.
     pub released_by: Option<u32>,
     /// Rank and index of the operation whose message ended it.
     pub ended_by: Option<(u32, u32)>,
@@ -69,7 +70,7 @@ impl Row for OperationRecord {
         OptionU32 ended_by_index = |r| r.ended_by.map(|by| by.1), "The operation of that rank.";
     };
 
-    /// By the time of the end.
+    /// Sorts by the time of the end.
     fn order(rows: &mut Vec<Self>) {
         rows.sort_unstable_by_key(|r| (r.end_ps, r.workload, r.rank, r.index));
     }
@@ -84,8 +85,8 @@ pub struct CollectiveRecord {
     pub group: Option<u32>,
     /// The name of the group.
     pub group_name: Option<Arc<str>>,
-    /// Which of the group's collectives it was; of one that operations make up its place in the
-    /// workload's list.
+    /// Number of the collective in its group. For a composed collective it is the index in the list
+    /// of the workload.
     pub instance: u64,
     /// True if it consists of computations, sends and receives.
     pub composed: bool,
@@ -93,7 +94,7 @@ pub struct CollectiveRecord {
     pub kind: &'static str,
     /// Number of ranks that took part.
     pub ranks: u32,
-    /// Bytes of the whole vector; of an all-to-allv those that all members have for each.
+    /// Bytes of the whole vector. For an all-to-allv: the total of all members.
     pub bytes: u64,
     /// When the first rank started, ps.
     pub start_ps: Time,
@@ -103,11 +104,11 @@ pub struct CollectiveRecord {
     pub end_ps: Time,
     /// The rank that ended last.
     pub last_rank: u32,
-    /// Bytes whose speed is the bus bandwidth, where it has one: the vector times the factor of its
-    /// kind; of an all-to-allv what its busiest member sends or receives.
+    /// Bytes that define the bus bandwidth, if it is defined: the vector times the factor of its
+    /// kind. For an all-to-allv: the bytes that the busiest member sends or receives.
     pub bus_bytes: Option<f64>,
-    /// Minimum time that the links of its members' hosts need, ps; `None`: no traffic crosses them, or the time is
-    /// unknown.
+    /// Minimum time that the links of its members' hosts need, ps; `None`: no traffic crosses them,
+    /// or the time is unknown.
     pub least_ps: Option<f64>,
 }
 
@@ -120,20 +121,21 @@ impl CollectiveRecord {
         speed_bps.filter(|&bps| bps > 0.0)
     }
 
-    /// Bus bandwidth: comparable with the rate of a link for any number of ranks.
+    /// Returns the bus bandwidth, which is comparable with the rate of a link for any number of
+    /// ranks.
     // RNK-12
     #[must_use]
     pub fn bus_bps(&self) -> Option<f64> {
         self.speed_bps(self.bus_bytes?)
     }
 
-    /// Rate of these bytes over the time from the first start to the last end.
+    /// Returns the rate of these bytes over the time from the first start to the last end.
     fn speed_bps(&self, bytes: f64) -> Option<f64> {
         let took_ps = self.end_ps - self.start_ps;
         (took_ps > 0).then(|| bytes * 8e12 / took_ps as f64)
     }
 
-    /// The bus bandwidth that it would have if it were as fast as its members' links allow.
+    /// Returns the bus bandwidth that the links of its members allow at most.
     // RNK-17
     #[must_use]
     pub fn bound_bps(&self) -> Option<f64> {
@@ -170,7 +172,7 @@ impl Row for CollectiveRecord {
              known.";
     };
 
-    /// By the time of the end.
+    /// Sorts by the time of the end.
     fn order(rows: &mut Vec<Self>) {
         rows.sort_unstable_by_key(|r| (r.end_ps, r.workload, r.group, r.composed, r.instance));
     }
@@ -193,9 +195,9 @@ pub struct RankRecord {
     pub start_ps: Time,
     /// End of its last operation, ps; `None`: some operations have not ended.
     pub end_ps: Option<Time>,
-    /// Time in which it computed, ps.
+    /// Computation time, ps.
     pub computing_ps: Time,
-    /// Time in which it sent, received or took part in a collective and did not compute, ps.
+    /// Time in which the rank sent, received or took part in a collective without computing, ps.
     pub exposed_ps: Time,
     /// Idle time up to its end, ps.
     pub idle_ps: Time,

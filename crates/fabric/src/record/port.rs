@@ -6,7 +6,7 @@ use dataplane::units::Time;
 use super::table::{Column, Row, columns};
 use crate::ids::NodeId;
 
-/// Everything counted at one port (its sending direction), over the whole run.
+/// Counters of one port, in its sending direction, for the whole run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PortRecord {
     /// Node that sends.
@@ -31,18 +31,18 @@ pub struct PortRecord {
     pub tx_reply_bytes: u64,
     /// Bytes of credits between switches.
     pub tx_credit_bytes: u64,
-    /// Data packets that left marked by this port.
+    /// Data packets that this port marked.
     pub marked: u64,
-    /// Packets dropped that were to leave by this port, per `DropCause`; by `Link`: that left by it
-    /// and were lost on its link.
+    /// Dropped packets that were to leave by this port, per `DropCause`. The cause `Link` counts
+    /// packets that were lost on its link.
     pub dropped: [u64; DROP_CAUSES],
-    /// Most bytes ever queued at this port.
+    /// Maximum number of bytes queued at this port.
     pub max_queue_bytes: u64,
     /// Largest sum of the bytes queued at this port and the bytes parked for it.
     pub max_port_bytes: u64,
     /// Number of times that PFC paused a class of the port.
     pub pauses: u64,
-    /// Times that such a pause ended: XON arrived, or the pause time was over.
+    /// Number of times that such a pause ended: XON arrived, or the pause time was over.
     pub resumes: u64,
     /// PFC frames with XOFF received, repetitions included.
     pub pause_frames: u64,
@@ -55,7 +55,7 @@ pub struct PortRecord {
     pub active_flows: Vec<u64>,
 }
 
-/// Names of the causes of drops, in their numbering.
+/// Names of the causes of drops, in the order of their numbers.
 pub const DROP_NAMES: [&str; DROP_CAUSES] = [
     "buffer",
     "egress_threshold",
@@ -100,7 +100,7 @@ impl Row for PortRecord {
         U64 dropped_credit_limit = |r| r.dropped[4], "Credits that found too many waiting.";
     };
 
-    /// The engine makes them in the order of node and port.
+    /// Does nothing: the engine creates the rows in the order of node and port.
     fn order(_: &mut Vec<Self>) {}
 }
 
@@ -115,7 +115,7 @@ pub struct ActiveRecord {
     pub peer: NodeId,
     /// Flows with at least one packet queued at the port.
     pub active: u32,
-    /// Probes that saw this number, at least 1.
+    /// Number of probes with this number of flows, at least 1.
     pub probes: u64,
 }
 
@@ -132,12 +132,12 @@ impl Row for ActiveRecord {
         U64 probes, "Probes that saw this number.";
     };
 
-    /// In the order of the ports.
+    /// Does nothing: the rows are in the order of the ports.
     fn order(_: &mut Vec<Self>) {}
 }
 
 impl PortRecord {
-    /// The histogram of active flows, as rows.
+    /// Returns the histogram of active flows as rows.
     pub fn active(&self) -> impl Iterator<Item = ActiveRecord> {
         let seen = (0..)
             .zip(&self.active_flows)

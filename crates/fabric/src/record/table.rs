@@ -1,7 +1,8 @@
 //! Tables of results.
 //!
-//! A row type declares its table once ([`Row`]): name, columns with their units, and one sentence each. All code that
-//! writes, merges, documents or reads tables uses this declaration ([`Rows`], [`Table`]).
+//! A row type declares its table once ([`Row`]): name, columns with their units, and one sentence
+//! each. All code that writes, merges, documents or reads tables uses this declaration ([`Rows`],
+//! [`Table`]).
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -10,7 +11,7 @@ use std::sync::Arc;
 
 use crate::ids::NodeId;
 
-/// One type of rows, and the table that they make.
+/// A type of rows with its table.
 pub trait Row: Clone + Debug + Send + 'static {
     /// Name of the table; its file is `<name>.parquet`, unless [`Row::FORMAT`] differs.
     const TABLE: &'static str;
@@ -23,7 +24,7 @@ pub trait Row: Clone + Debug + Send + 'static {
     /// The percentiles of this table that `summary.json` has.
     const SUMMARY: Option<Summarised<Self>> = None;
 
-    /// Puts the rows that several partitions made into one order, which no number of threads changes.
+    /// Sorts the rows of several partitions. The order does not depend on the number of threads.
     fn order(rows: &mut Vec<Self>);
 }
 
@@ -37,13 +38,13 @@ pub struct Column<R> {
     pub about: &'static str,
 }
 
-/// A column, for lists of them.
+/// Creates a column, for lists of columns.
 pub const fn column<R>(name: &'static str, value: Value<R>, about: &'static str) -> Column<R> {
     Column { name, value, about }
 }
 
-/// Declares columns: the type, the name, and one sentence. The value of a column is the field of its
-/// name, or the result of the function after `=`. An entry in brackets is a column by itself.
+/// Declares columns: the type, the name, and one sentence. The value of a column is the field with
+/// its name, or the result of the function after `=`. An entry in brackets is a complete column.
 macro_rules! columns {
     ($($([$column:expr])? $($kind:ident $name:ident $(= $value:expr)?, $about:expr)?;)*) => {
         &[$(
@@ -91,7 +92,7 @@ pub struct Summarised<R> {
 
 macro_rules! types {
     ($($(#[$doc:meta])* $name:ident($of_row:ty, $word:literal);)*) => {
-        /// The type of a column, and what gives its value in a row.
+        /// The type of a column, and the function that returns its value for a row.
         #[derive(Clone, Copy, Debug)]
         pub enum Value<R> {$(
             $(#[$doc])*
@@ -136,19 +137,19 @@ macro_rules! types {
 types! {
     /// A small number.
     U8(u8, "u8");
-    /// A small number that may be missing.
+    /// A small number, or null.
     OptionU8(Option<u8>, "u8 or null");
-    /// A number of a port, or another of its size.
+    /// The number of a port, or another 16-bit number.
     U16(u16, "u16");
-    /// A number of a node or flow, or another of its size.
+    /// The number of a node or flow, or another 32-bit number.
     U32(u32, "u32");
     /// A count, a size or a time.
     U64(u64, "u64");
-    /// A number that may be missing.
+    /// A 32-bit number, or null.
     OptionU32(Option<u32>, "u32 or null");
-    /// A time that may be missing.
+    /// A time, or null.
     OptionU64(Option<u64>, "u64 or null");
-    /// A ratio that may be missing.
+    /// A ratio, or null.
     OptionF64(Option<f64>, "f64 or null");
     /// Yes or no.
     Bool(bool, "bool");
@@ -161,7 +162,7 @@ types! {
     NodeTier(NodeId, "text");
     /// The name of the traffic with this number.
     TrafficName(u32, "text");
-    /// A name that may be missing.
+    /// A name, or null.
     OptionText(Option<Arc<str>>, "text or null");
     /// One of some words.
     Word(&'static str, "text");
@@ -246,7 +247,7 @@ impl dyn Rows {
 pub enum Format {
     /// Parquet, with the columns of the rows.
     Columns,
-    /// pcapng, with the frames that the rows are; as a ring at most this many files.
+    /// pcapng, with the frames of the rows. A ring has at most this number of files.
     Frames {
         /// Most files of a ring.
         most: u16,
@@ -313,13 +314,13 @@ impl Table {
         }
     }
 
-    /// The file with this number, from 1 on, where it is a ring of several.
+    /// Returns the file with this number, counted from 1, if the table is a ring of several files.
     #[must_use]
     pub fn numbered_file(&self, number: u16) -> String {
         format!("{}-{number:02}.pcapng", self.name)
     }
 
-    /// All files that it may have.
+    /// Returns all files that the table may have.
     #[must_use]
     pub fn files(&self) -> Vec<String> {
         let ring = match self.format {

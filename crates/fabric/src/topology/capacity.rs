@@ -1,5 +1,5 @@
-//! Reference capacities for loads: capacity of the host links or of the core, and the fraction of uniform traffic that
-//! crosses the core.
+//! Reference capacities for loads: capacity of the host links or of the core, and the fraction of
+//! uniform traffic that crosses the core.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,13 @@ use crate::ids::{LinkId, NodeId};
 /// Links whose capacity is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CapacityOf {
-    /// All host links but those to the switch of a server.
+    /// All host links, except links to the switch of a server.
     Hosts,
     /// All links between a switch with hosts and another switch.
     Core,
 }
 
-/// Which ordered pairs of hosts are chosen, each as often as any other.
+/// The ordered pairs of hosts that are chosen, all with equal probability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PairScope {
     /// Any two different hosts.
@@ -36,8 +36,8 @@ impl Graph {
         }
     }
 
-    /// Sum of the rates of the links of some hosts, without those to the switches of servers, in bits
-    /// per second. // TOP-12
+    /// Returns the sum of the rates of the links of some hosts, without those to the switches of
+    /// servers, in bits per second. // TOP-12
     pub fn hosts_bps(&self, hosts: impl Iterator<Item = NodeId>) -> u128 {
         let ends = hosts.flat_map(|host| self.links_of(host));
         let ends = ends.filter(|&endpoint| !self.is_scale_up(endpoint));

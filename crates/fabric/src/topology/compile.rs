@@ -10,7 +10,7 @@ use super::graph::{Graph, NONE};
 use super::plan::Plan;
 use crate::ids::{LinkId, NodeId};
 
-/// The links of each node, in the order of the plan: what ports are made of.
+/// The links of each node, in the order of the plan. They become its ports.
 struct Slots {
     base: IndexVec<NodeId, LinkId>,
     edge: Vec<u32>,
@@ -75,7 +75,8 @@ impl Slots {
         tier
     }
 
-    /// Sorts the ports of switches: down, then sideways, then up; each in the order of the plan. // TOP-03
+    /// Sorts the ports of switches: down, then sideways, then up; each in the order of the plan.
+    // TOP-03
     fn sort(&mut self, plan: &Plan, tier: &IndexVec<NodeId, u32>) {
         for node in (plan.hosts..plan.hosts + plan.switches).map(NodeId::from_bits) {
             let range = self.of(node);
@@ -177,8 +178,8 @@ impl Graph {
         }
     }
 
-    /// Numbers the sets of switches to which hosts are linked, where hosts have several ports. The switch of a
-    /// server belongs to no rack. // TOP-13
+    /// Numbers the sets of switches to which hosts are connected, if hosts have several ports. The
+    /// switch of a server belongs to no rack. // TOP-13
     fn find_racks(&mut self) {
         if self.endpoints() == self.hosts && !self.has_cables {
             return;
@@ -223,10 +224,11 @@ impl Graph {
         }
     }
 
-    /// Refuses hosts without a common plane, and planes of switches that do not connect two hosts. // TOP-06
+    /// Refuses hosts without a common plane, and planes of switches that do not connect two hosts.
+    /// // TOP-06
     ///
-    /// If links join hosts directly, two hosts may be unconnected. A scenario is refused only if its traffic needs
-    /// them.
+    /// If links join hosts directly, two hosts may be unconnected. A scenario is refused only if
+    /// its traffic needs them.
     fn check_connected(&self) -> Result<(), TopologyError> {
         if !self.has_cables
             && let Some((from, host)) = self.first_apart()

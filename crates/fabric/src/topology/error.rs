@@ -2,8 +2,8 @@
 
 use thiserror::Error;
 
-/// Why no network can be made of a [`TopologySpec`](super::TopologySpec), or why a question about
-/// it has no answer. Its text is a sentence for the person who wrote the scenario.
+/// The reason why a [`TopologySpec`](super::TopologySpec) gives no network, or why a property of it
+/// is undefined. Its text is a sentence for the author of the scenario.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TopologyError {
     /// A count that must be at least one is zero.
@@ -23,7 +23,7 @@ pub enum TopologyError {
         /// The `k` that was given.
         k: u32,
     },
-    /// The cores of a Clos cannot be shared out evenly.
+    /// The cores of a Clos cannot be divided evenly.
     #[error(
         "topology clos: cores = {cores} cannot be shared evenly among aggs_per_pod = \
          {aggs_per_pod}; cores must be a multiple of aggs_per_pod"
@@ -34,7 +34,7 @@ pub enum TopologyError {
         /// Aggregation switches of a pod.
         aggs_per_pod: u32,
     },
-    /// A NIC's ports cannot be shared out among planes.
+    /// The ports of a NIC cannot be divided among planes.
     #[error(
         "planes = {planes} does not fit nic_ports = {nic_ports}; planes must be 1, or one for \
          each port of a NIC"
@@ -45,7 +45,7 @@ pub enum TopologyError {
         /// Ports of a NIC.
         nic_ports: u32,
     },
-    /// Fewer hosts than pairs of ToRs.
+    /// There are fewer hosts than pairs of ToRs.
     #[error(
         "topology dual-homed: hosts = {hosts} cannot be shared out among pairs = {pairs}; every \
          pair of ToRs needs at least one host"
@@ -56,7 +56,7 @@ pub enum TopologyError {
         /// Hosts.
         hosts: u32,
     },
-    /// Larger than anything that is simulated here.
+    /// The network is larger than the supported maximum.
     #[error(
         "the topology would have {count} {what}; at most {limit} are supported; make it smaller"
     )]
@@ -68,7 +68,7 @@ pub enum TopologyError {
         /// Largest allowed number.
         limit: u64,
     },
-    /// A node has more ports than a port number can name.
+    /// A node has more ports than port numbers exist.
     #[error(
         "{node} would have {ports} ports; a node can have at most 65535; spread its links over \
          more nodes"
@@ -85,7 +85,7 @@ pub enum TopologyError {
         /// Number of hosts.
         hosts: u32,
     },
-    /// A propagation delay longer than any real link's.
+    /// A propagation delay is longer than the maximum.
     #[error(
         "a link has a delay of {delay_ps} ps; at most 10^15 ps (1000 s) are supported; check its \
          unit"
@@ -112,9 +112,9 @@ pub enum TopologyError {
          first"
     )]
     UnknownNode {
-        /// Which link, the first being 1.
+        /// Number of the link, counted from 1.
         link: usize,
-        /// The number that names no node.
+        /// The invalid number of a node.
         node: u32,
         /// Number of nodes.
         nodes: u32,
@@ -122,7 +122,7 @@ pub enum TopologyError {
     /// A link joins a node with itself.
     #[error("link number {link} joins {node} with itself; a link needs two different nodes")]
     SelfLoop {
-        /// Which link, the first being 1.
+        /// Number of the link, counted from 1.
         link: usize,
         /// Name of the node.
         node: String,
@@ -133,20 +133,20 @@ pub enum TopologyError {
         /// Name of the node.
         node: String,
     },
-    /// Switches do not lead from one host to the other.
+    /// Switches do not connect two hosts.
     #[error(
         "{host} on {switch} cannot be reached from {from}; traffic does not pass through hosts, \
          so any two hosts need ports on switches that are joined by switches"
     )]
     Unreachable {
-        /// A host that cannot be reached by one of its ports.
+        /// A host that is unreachable at one of its ports.
         host: String,
-        /// The switch on which it hangs.
+        /// The switch of this port.
         switch: String,
-        /// The host from which it cannot be reached.
+        /// The host from which it is unreachable.
         from: String,
     },
-    /// A switch that leads from no host to another.
+    /// A switch is on no path between hosts.
     #[error(
         "{switch} leads from no host to another; link it to switches with hosts, or leave it out"
     )]
@@ -154,7 +154,7 @@ pub enum TopologyError {
         /// Name of the switch.
         switch: String,
     },
-    /// The capacity of the core is needed, but there is no link between switches.
+    /// The capacity of the core is needed, but no link connects two switches.
     #[error(
         "a topology of kind {shape} has no core (no link between switches); give the load as a \
          fraction of the host links"
@@ -163,7 +163,7 @@ pub enum TopologyError {
         /// Shape, as scenarios call it.
         shape: &'static str,
     },
-    /// Pairs of hosts in different racks were requested, and there is one rack.
+    /// Pairs of hosts in different racks are needed, but all hosts are in one rack.
     #[error(
         "all hosts are in one rack, so no pair of hosts lies in different racks; choose among \
          all pairs"

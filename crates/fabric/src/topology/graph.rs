@@ -1,8 +1,9 @@
 //! A network as nodes and ports, compiled from a [`TopologySpec`](super::TopologySpec).
 //!
-//! Nodes are numbered: hosts first, then switches. All ports of all nodes are in one list, ordered by node. So a port
-//! has two numbers: its number at the node, and its index in the list. The index is the [`LinkId`] of the direction on
-//! which the port sends. The ports of hosts are first in the list. They are the *endpoints* of traffic. // TOP-01
+//! Nodes are numbered: hosts first, then switches. All ports of all nodes are in one list, ordered
+//! by node. So a port has two numbers: its number at the node, and its index in the list. The index
+//! is the [`LinkId`] of the direction on which the port sends. The ports of hosts are first in the
+//! list. They are the *endpoints* of traffic. // TOP-01
 //!
 //! Switches also have an index among the switches, from 0. This index is a plain integer.
 
@@ -17,7 +18,7 @@ use super::plan::Names;
 use super::{LinkSpec, Loss};
 use crate::ids::{LinkId, NodeId};
 
-/// No group, no node, not reached.
+/// Value for a missing group or node, or for a node that is not reached.
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// Kind of a node.
@@ -59,7 +60,8 @@ pub struct Graph {
     pub(super) link_kind: IndexVec<LinkId, u32>,
     /// Distinct kinds of links.
     pub(super) links: Vec<LinkSpec>,
-    /// Per switch, link of its first port that leads to a switch. Ports to hosts come before.
+    /// Per switch, the link of its first port to another switch. Ports to hosts have smaller
+    /// numbers.
     pub(super) first_fabric_link: Vec<LinkId>,
     /// Per switch, distance to the nearest host.
     pub(super) tier: Vec<u32>,
@@ -67,22 +69,22 @@ pub struct Graph {
     pub(super) group: Vec<u32>,
     /// Per group its switch.
     pub(super) group_switch: Vec<u32>,
-    /// Per host its rack, where hosts have several ports; else empty.
+    /// Per host, its rack, if hosts have several ports; otherwise empty.
     pub(super) rack: IndexVec<NodeId, u32>,
-    /// Per switch, true if it is the scale-up domain of a server; empty: no switch is.
+    /// Per switch, true if it is the scale-up domain of a server. Empty if there are none.
     pub(super) scale_up: Vec<bool>,
     /// Per switch its plane: switches of one plane reach each other through switches.
     pub(super) plane: Vec<u32>,
     pub(super) names: Names,
-    /// Racks of a pod, in a regular shape.
+    /// Number of racks per pod in a regular topology.
     pub(super) pod_racks: Option<u32>,
-    /// Per port, true if its link is considered down; empty: all links are up.
+    /// Per port, true if its link counts as down. Empty if all links are up.
     pub(super) down: IndexVec<LinkId, bool>,
     /// True if a link joins two hosts.
     pub(super) has_cables: bool,
 }
 
-/// In short: a network of any size prints one line.
+/// Prints a summary of one line for a network of any size.
 impl fmt::Debug for Graph {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Graph")
@@ -118,7 +120,7 @@ impl Graph {
         hosts_in
     }
 
-    /// Two hosts that have no plane in common, if there are any.
+    /// Returns two hosts without a common plane, if there are any.
     #[must_use]
     pub fn first_apart(&self) -> Option<(NodeId, NodeId)> {
         let hosts_in = self.hosts_in_planes();
@@ -156,8 +158,8 @@ impl Graph {
         self.is_host(self.peer[endpoint])
     }
 
-    /// Returns the network as routing sees it while these links are down. Each is given by one of its
-    /// directions. Nodes and ports keep their numbers.
+    /// Returns the network as routing sees it while these links are down. Each is given by one of
+    /// its directions. Nodes and ports keep their numbers.
     // LNK-10
     #[must_use]
     pub fn without(&self, links: &[LinkId]) -> Self {
@@ -205,7 +207,7 @@ impl Graph {
         !self.down.is_empty()
     }
 
-    /// The shape, as scenarios call it.
+    /// Returns the name of the topology in scenarios.
     #[must_use]
     pub fn shape(&self) -> &'static str {
         self.shape
@@ -278,7 +280,7 @@ impl Graph {
         node.bits() < self.hosts
     }
 
-    /// Node of a switch that is counted among switches.
+    /// Returns the node of a switch, given its number among switches.
     #[must_use]
     pub fn switch_node(&self, switch: u32) -> NodeId {
         NodeId::from_bits(self.hosts + switch)
@@ -324,8 +326,8 @@ impl Graph {
             .filter(move |&link| self.peer[link] == to)
     }
 
-    /// Name of a port: `leaf0->spine1`; where several links join the two nodes, `leaf0->spine1#2` for
-    /// the second of them. // TOP-05
+    /// Returns the name of a port: `leaf0->spine1`; where several links join the two nodes,
+    /// `leaf0->spine1#2` for the second of them. // TOP-05
     #[must_use]
     pub fn port_name(&self, link: LinkId) -> String {
         self.name_of_ends(link, "->")
@@ -356,8 +358,8 @@ impl Graph {
         self.links_of(node).len() as u16
     }
 
-    /// Returns the links on which a node sends, in the order of its ports. For a host, these are its
-    /// endpoints.
+    /// Returns the links on which a node sends, in the order of its ports. For a host, these are
+    /// its endpoints.
     pub fn links_of(&self, node: NodeId) -> Ids<LinkId> {
         let links = self.first_link[node].bits()..self.first_link_behind(node).bits();
         links.map(LinkId::from_bits)
@@ -405,7 +407,7 @@ impl Graph {
         }
     }
 
-    /// How likely a frame is lost on a link. // TOP-20
+    /// Returns the probability that a frame is lost on a link. // TOP-20
     #[must_use]
     pub fn loss(&self, link: LinkId) -> Loss {
         self.link_spec(self.link_kind[link]).loss
@@ -433,8 +435,8 @@ impl Graph {
         }
     }
 
-    /// Switch (counted among switches) to which an endpoint is linked. The endpoint must not be the end
-    /// of a cable ([`Graph::is_cable`]).
+    /// Returns the switch (counted among switches) to which an endpoint is linked. The endpoint
+    /// must not be the end of a cable ([`Graph::is_cable`]).
     #[must_use]
     pub fn switch_of(&self, endpoint: LinkId) -> u32 {
         self.fabric_peer(endpoint)
@@ -452,8 +454,8 @@ impl Graph {
         self.scale_up.get(switch as usize).copied().unwrap_or(false)
     }
 
-    /// Plane of an endpoint. Endpoints of one plane reach each other, while all links are up. A link
-    /// between two hosts is a plane of its own. // TOP-06
+    /// Returns the plane of an endpoint. Endpoints of one plane reach each other, while all links
+    /// are up. A link between two hosts is a plane of its own. // TOP-06
     #[must_use]
     pub fn plane_of(&self, endpoint: LinkId) -> u32 {
         if self.is_cable(endpoint) {
@@ -462,7 +464,8 @@ impl Graph {
         self.plane[self.switch_of(endpoint) as usize]
     }
 
-    /// Rack of a host: hosts that hang on the same switches share one. // TOP-13
+    /// Returns the rack of a host: hosts that are connected to the same switches share one.
+    // TOP-13
     #[must_use]
     pub fn rack_of(&self, host: NodeId) -> u32 {
         match self.rack.get(host.index()) {
@@ -483,7 +486,8 @@ impl Graph {
         self.group_switch[group as usize]
     }
 
-    /// Group of a switch (counted among switches), if hosts hang on it.
+    /// Returns the group of a switch, given its number among switches, if hosts are connected to
+    /// it.
     #[must_use]
     pub fn group_of_switch(&self, switch: u32) -> Option<u32> {
         let group = self.group[switch as usize];
@@ -536,7 +540,8 @@ impl Graph {
         self.pod_racks.is_some()
     }
 
-    /// In a regular shape: a group that lies to group 0 as `to` lies to `from`.
+    /// Returns, for a regular topology, a group that is placed relative to group 0 as `to` is
+    /// relative to `from`.
     pub(crate) fn like_pair(&self, from: u32, to: u32) -> Option<u32> {
         let racks = self.pod_racks?;
         Some(match () {

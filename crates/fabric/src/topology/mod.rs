@@ -1,4 +1,4 @@
-//! Shapes of networks: what a scenario may describe, and the graph that it becomes.
+//! Topologies: their specification in a scenario, and the graph of the network.
 
 use dataplane::units::{Rate, Time};
 
@@ -14,7 +14,7 @@ pub use error::TopologyError;
 pub use graph::{Graph, Ids, NodeKind, Port};
 pub use servers::{Servers, Wiring};
 
-/// How likely a link loses a frame: a threshold for 64 random bits.
+/// Probability that a link loses a frame, as a threshold for 64 random bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Loss(u64);
 
@@ -24,7 +24,7 @@ impl Loss {
     /// 2^64.
     const ALL: f64 = 18_446_744_073_709_551_616.0;
 
-    /// Frames are lost with this probability, from 0 to 1, each on its own.
+    /// Returns a loss with this probability, from 0 to 1, independent for each frame.
     #[must_use]
     pub fn of(probability: f64) -> Self {
         Self((probability * Self::ALL) as u64)
@@ -55,7 +55,7 @@ pub struct LinkSpec {
     pub loss: Loss,
 }
 
-/// A network as a scenario names it.
+/// The network that a scenario specifies.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TopologySpec {
     /// `hosts` hosts on one switch.
@@ -76,7 +76,7 @@ pub enum TopologySpec {
         /// The link between the switches.
         core: LinkSpec,
     },
-    /// Every leaf linked to every spine.
+    /// Every leaf is linked to every spine.
     LeafSpine {
         /// Switches with hosts.
         leaves: u32,
@@ -90,7 +90,8 @@ pub enum TopologySpec {
         uplink: LinkSpec,
     },
     /// Three tiers: pods of ToRs and aggregation switches, cores above. Each ToR is linked to every
-    /// aggregation switch of its pod; aggregation switch i of each pod to the i-th share of the cores.
+    /// aggregation switch of its pod; aggregation switch i of each pod to the i-th share of the
+    /// cores.
     Clos {
         /// Pods.
         pods: u32,
@@ -118,13 +119,13 @@ pub enum TopologySpec {
         /// All other links.
         fabric_link: LinkSpec,
     },
-    /// Pairs of ToRs; every host has one link to each ToR of its pair, every ToR one to each
-    /// aggregation switch. The hosts are shared out evenly, the first pairs having one more where
-    /// that does not come out even.
+    /// Pairs of ToRs. Every host has one link to each ToR of its pair, and every ToR has one link
+    /// to each aggregation switch. Hosts are divided evenly. If that is impossible, the first pairs
+    /// have one host more.
     DualHomed {
         /// Pairs of ToRs.
         pairs: u32,
-        /// All hosts; at least one for each pair.
+        /// Number of all hosts; at least one per pair.
         hosts: u32,
         /// Switches above the ToRs.
         aggs: u32,
@@ -133,12 +134,12 @@ pub enum TopologySpec {
         /// ToR-aggregation links.
         uplink: LinkSpec,
     },
-    /// Leaf-spine networks, the sites, each with a gateway that is linked to all its spines; every two
-    /// gateways are linked to each other.
+    /// Several leaf-spine sites. Each site has a gateway that is linked to all its spines, and
+    /// every two gateways are linked.
     MultiDc {
         /// Sites.
         sites: u32,
-        /// Switches with hosts of a site.
+        /// Switches with hosts per site.
         leaves: u32,
         /// Spines of a site.
         spines: u32,
@@ -153,9 +154,9 @@ pub enum TopologySpec {
         /// Links between gateways.
         interconnect: LinkSpec,
     },
-    /// Servers with GPUs, a scale-up domain in each, below leaves and spines.
+    /// Servers with GPUs, each with a scale-up domain, below leaves and spines.
     Servers(Servers),
-    /// Given node by node and link by link.
+    /// Nodes and links that a scenario lists.
     Links {
         /// Names of the hosts.
         hosts: Vec<String>,

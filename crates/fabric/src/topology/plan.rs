@@ -1,4 +1,5 @@
-//! Converts a specification to lists of nodes and links. Only this module contains the regular shapes.
+//! Converts a specification to lists of nodes and links. Only this module contains the regular
+//! shapes.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
@@ -18,14 +19,14 @@ const MAX_DELAY_PS: u64 = 1_000_000_000_000_000;
 /// How nodes are called.
 #[derive(Clone, Debug)]
 pub(super) enum Names {
-    /// Runs of equal nodes in the order of their numbers: `leaf0`, `leaf1`, ..., `spine0`, ...
+    /// Groups of equal nodes in the order of their numbers: `leaf0`, `leaf1`, ..., `spine0`, ...
     Runs(Vec<(&'static str, u32)>),
     /// Names of the scenario, by node, and the nodes in the order of their names.
     Given(Vec<String>, Vec<NodeId>),
 }
 
 impl Names {
-    /// Takes names that are all different, by node.
+    /// Stores the names, which must be different, by node.
     pub(super) fn given(names: Vec<String>) -> Self {
         let mut sorted: Vec<NodeId> = (0..names.len()).map(NodeId::new).collect();
         sorted.sort_unstable_by(|a, b| names[a.index()].cmp(&names[b.index()]));
@@ -72,13 +73,13 @@ impl Names {
     }
 }
 
-/// A number as names carry it: digits only, no leading zeros.
+/// Parses a number in a name: digits without leading zeros.
 fn plain_number(text: &str) -> Option<u32> {
     let plain = text.bytes().all(|b| b.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
     if plain { text.parse().ok() } else { None }
 }
 
-/// A link by the numbers of its nodes and of its kind.
+/// A link: the numbers of its nodes and of its kind.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Edge {
     pub(super) a: NodeId,
@@ -96,13 +97,13 @@ impl Edge {
         }
     }
 
-    /// Links of one kind from a node to each of others.
+    /// Adds links of one kind from a node to each of several others.
     pub(super) fn to_each(a: u32, others: Range<u32>, link: u32) -> impl Iterator<Item = Self> {
         others.map(move |b| Self::new(a, b, link))
     }
 
-    /// Links of one kind from nodes to nodes above them: `below` nodes connect to the first one, the next `below` nodes
-    /// to the second one, and so on.
+    /// Adds links of one kind from nodes to nodes above them: `below` nodes connect to the first
+    /// one, the next `below` nodes to the second one, and so on.
     pub(super) fn in_turn(
         nodes: Range<u32>,
         below: u32,
@@ -119,7 +120,7 @@ impl Edge {
 /// All nodes and links of a network.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
-    /// The shape as scenarios call it.
+    /// Name of the topology in scenarios.
     pub(super) shape: &'static str,
     pub(super) hosts: u32,
     pub(super) switches: u32,
@@ -135,7 +136,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Lays out nodes and links. All counts are checked before anything of their size is made.
+    /// Creates nodes and links. All counts are checked before memory is allocated for them.
     pub(super) fn new(spec: &TopologySpec) -> Result<Self, TopologyError> {
         match *spec {
             TopologySpec::Star { hosts, link } => star(hosts, link),
@@ -228,7 +229,7 @@ pub(super) fn check_counts(
     }
 }
 
-/// Refuses absurd sizes; gives hosts and switches as numbers that fit.
+/// Refuses sizes above the limits. Returns the numbers of hosts and switches.
 pub(super) fn check_size(
     hosts: u128,
     switches: u128,
@@ -343,7 +344,8 @@ struct ThreeTier {
 }
 
 impl ThreeTier {
-    /// Refuses counts of a Clos network that are 0, or cores that the aggregation switches cannot share evenly.
+    /// Refuses counts of a Clos network that are 0, or cores that the aggregation switches cannot
+    /// share evenly.
     fn check_clos(&self) -> Result<(), TopologyError> {
         let counts = [
             ("pods", self.pods),
@@ -363,7 +365,7 @@ impl ThreeTier {
         }
     }
 
-    /// The counts of a fat-tree of switches with `k` ports.
+    /// Returns the counts of a fat-tree whose switches have `k` ports.
     fn fat_tree(k: u32) -> Result<Self, TopologyError> {
         if k == 0 || !k.is_multiple_of(2) {
             return Err(TopologyError::BadK { k });
@@ -382,8 +384,9 @@ impl ThreeTier {
         })
     }
 
-    /// Switches are numbered all ToRs pod by pod, then all aggregation switches pod by pod, then
-    /// the cores; aggregation switch i of every pod has the i-th share of the cores. // TOP-02
+    /// Lays out a Clos or fat-tree. Switches are numbered in this order: all ToRs by pod, all
+    /// aggregation switches by pod, the cores. Aggregation switch i of every pod has the i-th share
+    /// of the cores. // TOP-02
     fn plan(
         &self,
         link: LinkSpec,
@@ -433,7 +436,8 @@ impl ThreeTier {
     }
 }
 
-/// ToRs 2p and 2p + 1 are pair p; its hosts follow those of the pairs before it. // TOP-18
+/// Lays out dual-homed hosts. ToRs 2p and 2p + 1 are pair p. The hosts of a pair are numbered after
+/// those of earlier pairs. // TOP-18
 fn dual_homed(
     pairs: u32,
     hosts: u32,
@@ -477,7 +481,8 @@ fn dual_homed(
     })
 }
 
-/// Switches are numbered all leaves site by site, then all spines, then the gateways. // TOP-21
+/// Lays out several sites. Switches are numbered in this order: all leaves by site, all spines, the
+/// gateways. // TOP-21
 fn multi_dc(counts: [u32; 4], links: [LinkSpec; 4]) -> Result<Plan, TopologyError> {
     let [sites, leaves, spines, hosts_per_leaf] = counts;
     let named = [

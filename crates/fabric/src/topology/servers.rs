@@ -4,17 +4,17 @@
 use super::plan::{Edge, Names, Plan, check_counts, check_delays, check_size};
 use super::{LinkSpec, TopologyError};
 
-/// How the NICs of servers are wired to leaves.
+/// The connection of NICs to leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wiring {
-    /// GPU i of each server to the leaves of rail i.
+    /// GPU i of each server is connected to the leaves of rail i.
     Rails,
-    /// All GPUs of a server to the same leaves.
+    /// All GPUs of a server are connected to the same leaves.
     Racks,
 }
 
 impl Wiring {
-    /// The shape, as scenarios call it.
+    /// Returns the name of the topology in scenarios.
     #[must_use]
     pub const fn shape(self) -> &'static str {
         match self {
@@ -27,17 +27,19 @@ impl Wiring {
 /// Servers with GPUs below leaves and spines.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Servers {
-    /// To which leaves the GPUs of a server are linked.
+    /// The leaves to which the GPUs of a server are connected.
     pub wiring: Wiring,
     /// Servers.
     pub servers: u32,
     /// GPUs of each.
     pub gpus_per_server: u32,
-    /// Servers of a segment, which have leaves of their own; the last segment may have fewer.
+    /// Number of servers per segment. Each segment has its own leaves. The last segment may have
+    /// fewer servers.
     pub servers_per_segment: u32,
-    /// Ports of the NIC of a GPU, each linked to a leaf of its own.
+    /// Number of ports of a GPU's NIC. Each is linked to another leaf.
     pub nic_ports: u32,
-    /// 1, or as many as `nic_ports`: leaves of different ports of a NIC then have no spine in common.
+    /// Number of planes: 1, or as many as `nic_ports`. With several planes, leaves of different
+    /// ports share no spine.
     pub planes: u32,
     /// Spines of each plane.
     pub spines: u32,
@@ -78,7 +80,7 @@ impl Servers {
         self.gpus() * (1 + u64::from(self.nic_ports)) + self.leaves() * u64::from(self.spines)
     }
 
-    /// The most GPUs on one leaf.
+    /// Returns the largest number of GPUs of one leaf.
     #[must_use]
     pub fn gpus_per_leaf(&self) -> u64 {
         let servers = u64::from(self.servers_per_segment.min(self.servers));
@@ -94,8 +96,8 @@ impl Servers {
         self.planes == 1 || self.planes == self.nic_ports
     }
 
-    /// Switches are numbered the servers' own, then the leaves segment by segment, rail by rail and
-    /// port by port, then the spines plane by plane. // TOP-23
+    /// Lays out servers. Switches are numbered in this order: the switches of servers; the leaves
+    /// by segment, rail and port; the spines by plane. // TOP-23
     pub(super) fn plan(&self) -> Result<Plan, TopologyError> {
         let shape = self.wiring.shape();
         let counts = [
@@ -150,7 +152,7 @@ impl Servers {
         })
     }
 
-    /// The leaf of the first port of a GPU's NIC; those of the others follow.
+    /// Returns the leaf of the first port of a GPU's NIC. The leaves of its other ports follow.
     fn first_leaf_of(&self, gpu: u32) -> u32 {
         let (server, place) = (gpu / self.gpus_per_server, gpu % self.gpus_per_server);
         let segment = server / self.servers_per_segment;

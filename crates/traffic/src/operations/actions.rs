@@ -1,4 +1,4 @@
-//! What a rank requests from its driver, and what it reports.
+//! Requests and reports of a rank to its driver.
 
 use super::message::Message;
 use crate::Error;

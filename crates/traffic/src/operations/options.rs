@@ -118,7 +118,7 @@ pub enum Matching {
     /// Bytes of messages are credited by source and tag. A receive takes its bytes from the credit,
     /// independent of message boundaries. There are no wildcards. // OPS-11
     Bytes,
-    /// There are no receives. // OPS-12
+    /// Workloads without receives. // OPS-12
     None,
 }
 

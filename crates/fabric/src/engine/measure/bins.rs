@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-/// Counts of values in bins of equal width. Rare large values are stored separately, so that one of them does
-/// not fill the memory.
+/// Counts of values in bins of equal width. Rare large values are stored separately, so that one of
+/// them does not fill the memory.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Bins {
     low: Vec<u64>,

@@ -1,5 +1,5 @@
-//! Delay breakdown of each flow: its time at the NIC, and the time of the packet that completed it. The rules are
-//! in `specs/blame.md`.
+//! Delay breakdown of each flow: its time at the NIC, and the time of the packet that completed it.
+//! The rules are in `specs/blame.md`.
 //!
 //! - `account.rs` keeps the time at the NIC per flow.
 //! - `journey.rs` follows each packet that can complete its flow. The packet starts with the time that its flow has
@@ -65,11 +65,12 @@ pub(super) struct Blame {
     arrivals: Arrivals,
     /// Per port of the network.
     ports: IndexVec<LinkId, Port>,
-    /// Per port, at the last check: classes that are paused, and classes for which the neighbour has no room.
+    /// Per port, at the last check: classes that are paused, and classes for which the neighbour
+    /// has no room.
     held: IndexVec<LinkId, (ClassSet, ClassSet)>,
     roots: Roots,
-    /// Number, flow and sequence number of the followed packet that a switch is processing. `None`: the switch has
-    /// dropped it.
+    /// Number, flow and sequence number of the followed packet that a switch is processing. `None`:
+    /// the switch has dropped it.
     arriving: Option<(PacketId, u32, u32)>,
     pauses_without_frames: bool,
     /// Class of data whose traffic class is 0.
@@ -116,7 +117,8 @@ impl Blame {
         });
     }
 
-    /// The pauses of a port may have changed, because a frame arrived, a timer expired, or the port `chose` a frame.
+    /// Handles a possible change of the pauses of a port: a frame arrived, a timer expired, or the
+    /// port `chose` a frame.
     // BLM-12, BLM-22: cause that blocks a flow or a queue
     #[inline(never)]
     fn check_port(&mut self, link: LinkId, chose: bool, view: &View<'_>) {
@@ -219,8 +221,8 @@ impl Blame {
         }
     }
 
-    /// A switch has processed a followed packet: it has queued or parked it, converted it to another kind, or dropped
-    /// it.
+    /// A switch has processed a followed packet: it has queued or parked it, converted it to
+    /// another kind, or dropped it.
     // BLM-20, BLM-22: what the packet waits for
     #[inline(never)]
     fn packet_processed(&mut self, node: LocalNode, id: PacketId, view: &View<'_>) {
@@ -246,7 +248,8 @@ impl Blame {
         self.journeys.comes(view.now, id, place, &mut self.ports);
     }
 
-    /// A hop scheme has moved a parked packet to a queue. A packet that is still being processed has no place yet.
+    /// A hop scheme has moved a parked packet to a queue. A packet that is still being processed
+    /// has no place yet.
     // BLM-24: the end of parking
     fn released(&mut self, node: LocalNode, id: PacketId, view: &View<'_>) {
         let is_arriving = self.arriving.is_some_and(|of| of.0 == id);

@@ -19,15 +19,15 @@ use crate::record::table::{Column, Format, Row};
 pub struct Spec {
     /// Directions of links: the sending node and its port, ascending.
     pub links: Vec<(NodeId, u16)>,
-    /// Frames count whose transmission begins from here, ps.
+    /// Start of the captured time, ps. Frames count by the start of their transmission.
     pub from_ps: Time,
-    /// Up to here, not included, ps.
+    /// End of the captured time, not included, ps.
     pub until_ps: Time,
-    /// Bytes that are kept of a frame.
+    /// Maximum number of captured bytes per frame.
     pub snaplen: u32,
     /// Bytes of one file.
     pub limit_bytes: u64,
-    /// Files; of several the oldest is written over when all are full.
+    /// Number of files. If all files of several are full, the oldest is overwritten.
     pub files: u16,
 }
 

@@ -1,5 +1,6 @@
-//! Queueing delay of data packets at switch ports: a histogram per port. Packets that their receiver granted and
-//! packets that were sent without a grant are counted separately (RCD-20 of `specs/record.md`).
+//! Queueing delay of data packets at switch ports: a histogram per port. Packets that their
+//! receiver granted and packets that were sent without a grant are counted separately (RCD-20 of
+//! `specs/record.md`).
 
 use dataplane::event::EventSet;
 use dataplane::ids::IndexVec;
@@ -70,7 +71,8 @@ type PortBins = [Bins; 2];
 #[derive(Debug)]
 pub(super) struct Delays {
     spec: Spec,
-    /// The scheme has grants: the record of a packet gives the number of packets of its message that need no grant.
+    /// The scheme has grants: the record of a packet gives the number of packets of its message
+    /// that need no grant.
     grants: bool,
     stays: Stays,
     /// Per port of the network; those of other nodes stay empty.

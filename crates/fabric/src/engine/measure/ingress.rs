@@ -1,5 +1,5 @@
-//! Buffered bytes of the ingresses of chosen switch ports over time, with the PFC threshold (RCD-13 of
-//! `specs/record.md`).
+//! Buffered bytes of the ingresses of chosen switch ports over time, with the PFC threshold (RCD-13
+//! of `specs/record.md`).
 
 use dataplane::classes::classes_of;
 use dataplane::event::EventSet;
@@ -82,7 +82,8 @@ struct Watched {
 }
 
 impl Watched {
-    /// Adds a row for the state up to `until_ps`, unless the previous row is equal or no sample time lies in between.
+    /// Adds a row for the state up to `until_ps`, unless the previous row is equal or no sample
+    /// time lies in between.
     // RCD-13
     fn account(&mut self, until_ps: Time, grid: Grid, node: NodeId, rows: &mut Vec<IngressSample>) {
         if self.recorded != Some(self.now)
@@ -108,7 +109,7 @@ struct WatchedSwitch {
     node: NodeId,
     /// Index among the switches of the partition.
     index: usize,
-    /// Something in it may have changed in this instant.
+    /// True if the levels may have changed in this instant.
     touched: bool,
     /// Watched ports whose classes are not known yet; empty after the first visit of the switch.
     ports: Vec<(u16, NodeId)>,
@@ -116,7 +117,7 @@ struct WatchedSwitch {
 }
 
 impl WatchedSwitch {
-    /// Looks at the switch once the instant `now` is over.
+    /// Reads the switch at the end of the instant `now`.
     fn look(&mut self, now: Time, switch: &Switch, grid: Grid, rows: &mut Vec<IngressSample>) {
         for (port, peer) in self.ports.drain(..) {
             let classes = classes_of(switch.pausable());
@@ -153,9 +154,9 @@ fn held(now: Time, switch: &Switch, port: u16, class: u8) -> Held {
 pub(super) struct IngressSeries {
     grid: Grid,
     switches: Vec<WatchedSwitch>,
-    /// Per port of the network the place of its switch in this list.
+    /// Per port of the network, the index of its switch in this list.
     switch_of: IndexVec<LinkId, Option<u32>>,
-    /// Places of switches in which something may have changed in this instant.
+    /// Indices of switches whose levels may have changed in this instant.
     touched: Vec<u32>,
     samples: Vec<IngressSample>,
 }

@@ -1,7 +1,8 @@
-//! Optional records of a run, in addition to flows, buffers, ports and pauses. A scenario enables them. They do not
-//! change results. The rules are in `specs/record.md`.
+//! Optional records of a run, in addition to flows, buffers, ports and pauses. A scenario enables
+//! them. They do not change results. The rules are in `specs/record.md`.
 //!
-//! A measure observes the events of a run. It is one file and one line of the list below. To add one:
+//! A measure observes the events of a run. It is one file and one line of the list below. To add
+//! one:
 //! 1. Write a file with three types: its configuration (`Spec`), its rows with their columns
 //!    ([`Row`](crate::record::Row)), and its state.
 //! 2. Implement `Measure` for the state: its key and the keys of its table under `[record]`, the events that it
@@ -9,11 +10,13 @@
 //!    a `View` gives read access to links, switches, NICs and packets. `rtt.rs` is a short example.
 //! 3. Add its module and its line in the list.
 //!
-//! The rest is derived from these: reading of scenarios, merging of rows of several threads, files, percentiles in
-//! `summary.json`, tables of docs/scenario.md, the JSON Schema, and the tables in Python.
+//! The rest is derived from these: reading of scenarios, merging of rows of several threads, files,
+//! percentiles in `summary.json`, tables of docs/scenario.md, the JSON Schema, and the tables in
+//! Python.
 //!
-//! The engine emits an event only if a measure of the run wants it. `on` is inlined where the engine emits an event, so
-//! that only the code for this event remains. Code that few events need belongs in a separate function.
+//! The engine emits an event only if a measure of the run wants it. `on` is inlined where the
+//! engine emits an event, so that only the code for this event remains. Code that few events need
+//! belongs in a separate function.
 
 mod bins;
 mod blame;
@@ -68,7 +71,8 @@ pub(super) struct Setup<'a> {
     pub one_path: bool,
     /// Links fail or come back during the run.
     pub links_fail: bool,
-    /// A port can be paused or resumed without receiving a frame (pause timers, spent credits, link failures).
+    /// A port can be paused or resumed without receiving a frame (pause timers, spent credits, link
+    /// failures).
     pub pauses_without_frames: bool,
     /// Frame format of this network.
     pub network: wire::Network,
@@ -107,8 +111,8 @@ pub(super) trait Measure: Sized {
     /// Creates the measure of a partition at time 0.
     fn new(spec: &Self::Spec, setup: &Setup<'_>) -> Self;
 
-    /// Returns false if the measure does not need the arrivals of a packet. The engine then omits them to save time.
-    /// Frames between neighbours are not concerned.
+    /// Returns false if the measure does not need the arrivals of a packet. The engine then omits
+    /// them to save time. Frames between neighbours are not concerned.
     #[inline(always)]
     fn follows(&self, _id: PacketId) -> bool {
         true
@@ -173,7 +177,8 @@ macro_rules! measures {
 
 macro_rules! specification {
     ($($key:ident: $module:ident::$measure:ident;)*) => {
-        /// Measures that a scenario enables, in addition to the records of every run. By default none is enabled.
+        /// Measures that a scenario enables, in addition to the records of every run. By default
+        /// none is enabled.
         #[derive(Clone, Debug, Default, PartialEq, Eq)]
         pub struct RecordSpec {$(
             #[doc = concat!("`", stringify!($key), "` of `[record]`.")]

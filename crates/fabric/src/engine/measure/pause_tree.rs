@@ -1,5 +1,5 @@
-//! Causes of PFC pauses: the chain of pauses from a pause back to the congested port. The rules are SPFC-40 to SPFC-42
-//! of `specs/spfc.md`.
+//! Causes of PFC pauses: the chain of pauses from a pause back to the congested port. The rules are
+//! SPFC-40 to SPFC-42 of `specs/spfc.md`.
 
 use dataplane::event::{EventSet, NodeEvent, PauseFrame, PauseSent};
 use dataplane::hop::pfc;
@@ -74,8 +74,8 @@ impl PauseTree {
             .collect()
     }
 
-    /// A switch has queued a pause frame, or a frame that repeats or ends a pause. Sets the cold part of the frame.
-    /// Returns the cause of a new pause.
+    /// A switch has queued a pause frame, or a frame that repeats or ends a pause. Sets the cold
+    /// part of the frame. Returns the cause of a new pause.
     // SPFC-40, SPFC-41, SPFC-42: number, egress and root; QNT-08: a refresh repeats them
     pub fn sent(&mut self, node: LocalNode, sent: &PauseSent, view: &View<'_>) -> Option<Cause> {
         let (cold, cause) = self.describe(node, sent, view);
@@ -126,7 +126,8 @@ impl PauseTree {
         (cold, Some(cause))
     }
 
-    /// Egress port at which most of the bytes of the paused ingress and class wait, and the number of these bytes.
+    /// Returns the egress port at which most of the bytes of the paused ingress and class wait, and
+    /// the number of these bytes.
     // SPFC-41
     fn fullest(&mut self, node: LocalNode, sent: &PauseSent, view: &View<'_>) -> (u16, u64) {
         let Some(switch) = view.switch(node) else {
@@ -152,8 +153,8 @@ impl PauseTree {
         most
     }
 
-    /// A frame arrives at a port, which has not processed it. If it ends a pause, returns the port and class, and the
-    /// pause.
+    /// A frame arrives at a port, which has not processed it. If it ends a pause, returns the port
+    /// and class, and the pause.
     pub fn arrives(
         &mut self,
         link: LinkId,
@@ -181,8 +182,8 @@ impl PauseTree {
         None
     }
 
-    /// The pause of a port and class ends, by a resume frame or a timer. Returns the port and class, and the pause, if
-    /// there was one.
+    /// The pause of a port and class ends, by a resume frame or a timer. Returns the port and
+    /// class, and the pause, if there was one.
     pub fn end(&mut self, at: (LinkId, u8), view: &View<'_>) -> Option<((LinkId, u8), Held)> {
         let held = self.held.get_mut(&class_at(at.0, at.1))?;
         if held.ended.is_some() {

@@ -4,11 +4,12 @@
 //! - which pause caused which,
 //! - the flows that wait although they did not cause the congestion.
 //!
-//! It does not change results. The rules are SPFC-40 to SPFC-44. It reads state on the whole path of a flow, so the run
-//! has one thread.
+//! It does not change results. The rules are SPFC-40 to SPFC-44. It reads state on the whole path
+//! of a flow, so the run has one thread.
 //!
-//! A pause is identified by the paused port, its class, and its number among the pauses of these two. The cold part of
-//! the pause frame carries number, depth and congested port to the paused node.
+//! A pause is identified by the paused port, its class, and its number among the pauses of these
+//! two. The cold part of the pause frame carries number, depth and congested port to the paused
+//! node.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +33,8 @@ pub struct Spec {
     pub flows: bool,
 }
 
-/// A PFC pause at the time when a switch decided on it: the paused port, the buffer state, and the cause.
+/// A PFC pause at the time when a switch decided on it: the paused port, the buffer state, and the
+/// cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CauseRecord {
     /// Time, ps.
@@ -63,8 +65,8 @@ pub struct CauseRecord {
     pub egress_peer: NodeId,
     /// Bytes of the ingress and class that wait there.
     pub egress_bytes: u64,
-    /// Number of the pause that caused this one, among the pauses of `egress` and the class; `None`: this pause is a
-    /// root.
+    /// Number of the pause that caused this one, among the pauses of `egress` and the class;
+    /// `None`: this pause is a root.
     pub parent: Option<u32>,
     /// 1 for a root; otherwise the depth of its cause plus 1.
     pub depth: u16,
@@ -274,8 +276,8 @@ impl PauseCauses {
     }
 }
 
-/// Calls `visit` with every flow of a class that waits at a port, and the earliest time since which it may have waited.
-/// A flow can be visited several times.
+/// Calls `visit` with every flow of a class that waits at a port, and the earliest time since which
+/// it may have waited. A flow can be visited several times.
 fn each_waiting(
     queues: &mut LongQueues<OnWay>,
     (link, class): (LinkId, u8),

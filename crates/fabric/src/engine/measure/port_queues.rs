@@ -22,7 +22,7 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// As a scenario gives it in `every` and `ports`.
+    /// Reads the key `ports` of a scenario.
     pub(super) fn given(values: &Values) -> Self {
         Self {
             every_ps: values.time("every"),

@@ -1,4 +1,5 @@
-//! How often the queues of switch ports had which length (rules RCD-03, RCD-05 and RCD-06 of `specs/record.md`).
+//! Histogram of the queue lengths of switch ports (rules RCD-03, RCD-05 and RCD-06 of
+//! `specs/record.md`).
 
 use dataplane::event::EventSet;
 use dataplane::param::{Param, Values};
@@ -72,7 +73,7 @@ pub(super) struct QueueHistogram {
     queues: WatchedQueues<Bins>,
 }
 
-/// Counts the samples at which a queue had a length that it kept until then.
+/// Returns a function that counts the samples of a queue whose length was constant until a time.
 // RCD-05, RCD-06
 fn count(grid: Grid, bin_bytes: u64) -> impl FnMut(&mut Watch<Bins>, Time) {
     move |watch, until_ps| {

@@ -1,4 +1,4 @@
-//! How often senders saw which round trip (rule RCD-07 of `specs/record.md`).
+//! Histogram of the RTTs that senders measured (rule RCD-07 of `specs/record.md`).
 
 use std::collections::BTreeMap;
 

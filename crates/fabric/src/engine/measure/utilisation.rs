@@ -63,9 +63,10 @@ struct Port {
     port: u16,
     peer: NodeId,
     bytes: u64,
-    /// How long the frames take that it sent, with what the interval before left of the last of them.
+    /// Transmission time of its frames in the interval, including the remaining part of a frame of
+    /// the previous interval.
     takes_ps: Time,
-    /// When the last of them ends.
+    /// End of the transmission of the last frame.
     until_ps: Time,
 }
 

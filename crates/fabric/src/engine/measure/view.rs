@@ -74,7 +74,8 @@ impl View<'_> {
         self.nodes[self.links.far[link].node].number
     }
 
-    /// Port at which a packet waits that a switch has just admitted, and true if a hop scheme has parked it.
+    /// Returns the port at which a packet waits that a switch has just admitted, and true if a hop
+    /// scheme has parked it.
     pub fn waits_at(&self, node: LocalNode, id: PacketId) -> Option<(LinkId, bool)> {
         let (port, held_back) = self.switch(node)?.waits_at(self.arena.hot(id));
         Some((self.link(node, port), held_back))

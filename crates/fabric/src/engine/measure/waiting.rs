@@ -1,4 +1,5 @@
-//! Waiting time of data in switches, per port, with separate rows for incasts (RCD-11 of `specs/record.md`).
+//! Waiting time of data in switches, per port, with separate rows for incasts (RCD-11 of
+//! `specs/record.md`).
 
 use dataplane::event::EventSet;
 use dataplane::ids::IndexVec;
@@ -20,7 +21,7 @@ pub struct Spec {
     pub window_ps: (Time, Time),
 }
 
-/// How long data packets waited in a switch before they left by a port.
+/// Waiting time of data packets in a switch, by the port by which they left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitingRecord {
     /// The switch.
@@ -33,7 +34,7 @@ pub struct WaitingRecord {
     pub incast: bool,
     /// Number of packets.
     pub packets: u64,
-    /// Sum of their times from arrival to start of transmission, ps.
+    /// Sum of the times from arrival to start of transmission, ps.
     pub total_ps: u128,
     /// Longest of these times, ps.
     pub max_ps: Time,
@@ -78,17 +79,17 @@ struct Sum {
     max_ps: Time,
 }
 
-/// How long those packets waited that have left.
+/// Waiting times of the packets that have left.
 #[derive(Debug)]
 pub(super) struct Waiting {
     window_ps: (Time, Time),
     stays: Stays,
-    /// Per port of the network: flows of no incast, and of incasts.
+    /// Per port of the network: flows outside incasts, and flows of incasts.
     sums: IndexVec<LinkId, [Sum; 2]>,
 }
 
 impl Waiting {
-    /// A packet leaves a switch.
+    /// Handles a packet that leaves a switch.
     // RCD-11: those of incasts apart
     fn leaves(&mut self, departure: &Departure, view: &View<'_>) {
         let packet = view.arena.hot(departure.id);

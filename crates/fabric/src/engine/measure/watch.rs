@@ -1,7 +1,7 @@
 //! Watches queues of switch ports. A queue is read only at instants in which it may have changed.
 //!
-//! The code does not visit all ports at every sample. The length of a queue before a change applies to all samples
-//! since the previous change.
+//! The code does not visit all ports at every sample. The length of a queue before a change applies
+//! to all samples since the previous change.
 
 use dataplane::event::EventSet;
 use dataplane::ids::IndexVec;
@@ -117,8 +117,8 @@ impl<T: Default> WatchedQueues<T> {
         }
     }
 
-    /// Observes an event. Calls `stayed` with each queue whose length has changed, and with the time until which it
-    /// kept its length.
+    /// Observes an event. Calls `stayed` with each queue whose length has changed, and with the
+    /// time until which it kept its length.
     #[inline(always)]
     pub fn observe(
         &mut self,
@@ -133,8 +133,8 @@ impl<T: Default> WatchedQueues<T> {
         }
     }
 
-    /// The queue of this port may have changed. No change is missed: a packet that joins a queue kicks the port, and
-    /// only a kicked port sends.
+    /// The queue of this port may have changed. No change is missed: a packet that joins a queue
+    /// kicks the port, and only a kicked port sends.
     #[inline]
     fn touch(&mut self, link: LinkId) {
         let watch = self.watch_of[link];

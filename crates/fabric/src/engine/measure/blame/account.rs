@@ -45,7 +45,8 @@ pub(super) struct Account {
 /// Number of wait reasons that is enough for most flows.
 const SPELLS: usize = 3;
 
-/// Waiting time of a flow for one reason and, if the reason is a pause, the congested port that caused it.
+/// Waiting time of a flow for one reason and, if the reason is a pause, the congested port that
+/// caused it.
 #[derive(Clone, Copy, Debug)]
 struct Spell {
     part: Part,
@@ -80,8 +81,8 @@ struct Change {
     held: Held,
 }
 
-/// A port of a host. It records changes of its classes once, instead of in all accounts. An account reads them
-/// before its next use.
+/// A port of a host. It records changes of its classes once, instead of in all accounts. An account
+/// reads them before its next use.
 #[derive(Clone, Debug, Default)]
 struct HostPort {
     changes: Vec<Change>,
@@ -103,7 +104,8 @@ impl Accounts {
         }
     }
 
-    /// Opens the account of a flow. `link` is its NIC port; `last_link` is the port that leads to its receiver.
+    /// Opens the account of a flow. `link` is its NIC port; `last_link` is the port that leads to
+    /// its receiver.
     pub fn open(
         &mut self,
         now: Time,
@@ -145,7 +147,8 @@ impl Accounts {
         Some(account)
     }
 
-    /// Records why the classes of a port cannot send from now on; `held` returns the reason of a class.
+    /// Records why the classes of a port cannot send from now on; `held` returns the reason of a
+    /// class.
     // BLM-12
     pub fn hold_classes(&mut self, now: Time, link: LinkId, held: impl Fn(u8) -> Held) {
         let port = &mut self.ports[link];
@@ -203,7 +206,8 @@ impl Account {
         })
     }
 
-    /// Accounts for the time up to `now`. During a transmission `since_ps` is in the future, so nothing is added.
+    /// Accounts for the time up to `now`. During a transmission `since_ps` is in the future, so
+    /// nothing is added.
     // BLM-10, BLM-11, BLM-12
     fn settle(&mut self, now: Time) {
         let waited_ps = now.saturating_sub(self.since_ps);
@@ -301,7 +305,7 @@ mod tests {
         }
     }
 
-    /// What a flow has waited for, by part and root.
+    /// Returns the waiting times of a flow, by part and root.
     fn waited(account: &Account) -> Vec<(Part, LinkId, Time)> {
         let all = account.waited();
         all.map(|wait| (wait.part, wait.root, wait.spent_ps))

@@ -6,8 +6,9 @@ use dataplane::units::Time;
 use super::journey::{Journey, Journeys};
 use super::part::{NO_ROOT, Part};
 
-/// Followed packets at their receivers. Without a processing delay of hosts this is the packet being received. With
-/// a delay it is every packet of incomplete flows, because the completing packet is known only at the end.
+/// Followed packets at their receivers. Without a processing delay of hosts this is the packet
+/// being received. With a delay it is every packet of incomplete flows, because the completing
+/// packet is known only at the end.
 #[derive(Debug)]
 pub(super) struct Arrivals {
     received: Option<Received>,
@@ -52,8 +53,8 @@ impl Arrivals {
         }
     }
 
-    /// Returns the journey of the packet that completed a flow, including the time at the receiver's host. `None`: the
-    /// packet was not followed.
+    /// Returns the journey of the packet that completed a flow, including the time at the
+    /// receiver's host. `None`: the packet was not followed.
     // BLM-02, BLM-23
     pub fn complete<'a>(
         &mut self,

@@ -1,7 +1,8 @@
 //! Paths of packets through the network, and the time of each packet by part and port.
 //!
-//! A queue records why it cannot send, and a port records the frames that it sends. A packet reads both when it
-//! leaves. Only packets that can wait behind packets of their own flow are updated at each change.
+//! A queue records why it cannot send, and a port records the frames that it sends. A packet reads
+//! both when it leaves. Only packets that can wait behind packets of their own flow are updated at
+//! each change.
 
 use std::collections::VecDeque;
 
@@ -50,7 +51,8 @@ struct Stay {
     obstacle: Obstacle,
     /// Number of obstacle changes of the queue before the packet joined it.
     changes: u32,
-    /// Transmission time of the port up to `since_ps`, by kind of frame; `own_ps` is that of the packet's own flow.
+    /// Transmission time of the port up to `since_ps`, by kind of frame; `own_ps` is that of the
+    /// packet's own flow.
     sent_ps: [Time; SORTS],
     own_ps: Time,
 }
@@ -123,7 +125,8 @@ impl Queue {
         self.changes.range((changes - self.forgotten) as usize..)
     }
 
-    /// Removes a packet that joined after `changes` changes. Returns true if the queue is now empty.
+    /// Removes a packet that joined after `changes` changes. Returns true if the queue is now
+    /// empty.
     fn leave(&mut self, changes: u32) -> bool {
         match self.changes.get_mut((changes - self.forgotten) as usize) {
             Some(change) => change.packets -= 1,
@@ -170,8 +173,9 @@ impl Journey {
         (self.hop, self.link)
     }
 
-    /// Accounts for the time of its stay up to `now`, during which `obstacle` blocked it. `sent_ps` and `own_ps` are
-    /// the transmission times of the port up to `now`, by kind of frame and of the packet's own flow.
+    /// Accounts for the time of its stay up to `now`, during which `obstacle` blocked it. `sent_ps`
+    /// and `own_ps` are the transmission times of the port up to `now`, by kind of frame and of the
+    /// packet's own flow.
     // BLM-21, BLM-22
     fn settle(&mut self, now: Time, obstacle: Obstacle, sent_ps: [Time; SORTS], own_ps: Time) {
         let Some(stay) = &mut self.stay else {
@@ -211,7 +215,8 @@ impl Journey {
     }
 }
 
-/// Number of packets of a flow that wait at a port, and the transmission time of the flow's packets meanwhile.
+/// Number of packets of a flow that wait at a port, and the transmission time of the flow's packets
+/// meanwhile.
 #[derive(Clone, Copy, Debug, Default)]
 struct Own {
     waiting: u32,
@@ -315,7 +320,8 @@ impl Journeys {
         *self.begin(id) = Journey { id, ..journey };
     }
 
-    /// Stops following a packet. Returns its journey, which the caller must [release](Self::release).
+    /// Stops following a packet. Returns its journey, which the caller must
+    /// [release](Self::release).
     pub fn arrives(&mut self, id: PacketId, ports: &mut IndexVec<LinkId, Port>) -> Option<u32> {
         let at = self.of(id)?;
         let (word, bit) = bit_of(id);
@@ -486,8 +492,8 @@ impl Journeys {
         }
     }
 
-    /// Time that a packet waited while its port could send but was idle. This is an error, so it returns `None` if
-    /// there is no such time, or if links can fail.
+    /// Returns the time that a packet waited while its port could send but was idle. This is an
+    /// error, so it returns `None` if there is no such time, or if links can fail.
     // BLM-21
     pub fn idle(&self, idle_ps: Time) -> Option<Time> {
         (self.never_idle && idle_ps > 0).then_some(idle_ps)
@@ -513,7 +519,8 @@ impl Journeys {
         }
     }
 
-    /// Accounts for the time up to `now` of a packet that waits at a port. Call [`catch_up`](Self::catch_up) before.
+    /// Accounts for the time up to `now` of a packet that waits at a port. Call
+    /// [`catch_up`](Self::catch_up) before.
     fn settle(&mut self, now: Time, at: u32, port: &Port) {
         let journey = &mut self.all[at as usize];
         let Some(stay) = &journey.stay else {

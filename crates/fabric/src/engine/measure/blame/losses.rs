@@ -15,9 +15,9 @@ use crate::topology::Graph;
 pub struct BlameLossRecord {
     /// Number of the flow.
     pub flow: u32,
-    /// The node that sent them on the link that lost them, or that dropped them.
+    /// The node that dropped them, or the sending node of the link that lost them.
     pub node: NodeId,
-    /// The port by which they left, or were to leave; `None`: no route led on.
+    /// The port by which they left, or were to leave; `None`: there was no route.
     pub port: Option<u16>,
     /// Why.
     pub cause: &'static str,

@@ -156,7 +156,8 @@ pub(super) struct Piece {
 /// Time that a flow at its NIC and one of its packets on the path have spent so far.
 #[derive(Debug, Default)]
 pub(super) struct Spent {
-    /// Times that do not depend on other flows: transmission at the NIC, propagation, transmission by switches.
+    /// Times that do not depend on other flows: transmission at the NIC, propagation, transmission
+    /// by switches.
     pub sending_ps: Time,
     pub propagation_ps: Time,
     pub serialisation_ps: Time,

@@ -52,8 +52,8 @@ impl Roots {
         };
     }
 
-    /// A switch has queued a frame that pauses a queue or flow of the upstream node, because a queue is too long.
-    /// Returns the cold part of the frame.
+    /// A switch has queued a frame that pauses a queue or flow of the upstream node, because a
+    /// queue is too long. Returns the cold part of the frame.
     // BLM-32: the origin is that of the long queue, or its port
     pub fn queue_pause_sent(
         &self,

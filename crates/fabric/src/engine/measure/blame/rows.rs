@@ -41,7 +41,8 @@ pub struct BlameHopRecord {
     pub part: Part,
     /// Time spent, ps.
     pub spent_ps: Time,
-    /// Congested port that caused the pause: the node, its port, and the peer. `None` if the part is not a pause.
+    /// Congested port that caused the pause: the node, its port, and the peer. `None` if the part
+    /// is not a pause.
     pub root: Option<(NodeId, u16, NodeId)>,
 }
 
