@@ -149,7 +149,7 @@ EXCEPTIONS: dict[str, tuple[set[str], str]] = {
         {"floodgate"},
         "it pauses the VOQs of Floodgate, and its source is that paper",
     ),
-    "python/src/lib.rs": ({"bfc", "floodgate"}, REPORT),
+    "python/src/resources.rs": ({"bfc", "floodgate"}, REPORT),
     "scenario/src/lib.rs": ({"bfc", "floodgate"}, REPORT + "; the default preset"),
     "scenario/src/resources.rs": ({"bfc"}, REPORT),
     "scenario/src/switch_state.rs": ({"bfc", "floodgate", "hpcc", "spfc"}, REPORT),
