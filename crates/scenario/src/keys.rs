@@ -22,7 +22,7 @@ pub const MAX_HOSTS: u64 = 262_144;
 /// Most ports of a switch.
 pub const MAX_PORTS: u64 = 65_535;
 /// Highest traffic class.
-pub const MAX_TRAFFIC_CLASS: u64 = MAX_CLASS as u64;
+pub(crate) const MAX_TRAFFIC_CLASS: u64 = MAX_CLASS as u64;
 const _: () = assert!(MAX_TRAFFIC_CLASS as usize + 1 == TRAFFIC_CLASSES);
 /// Latest time of a window: a thousand seconds of simulated time.
 const MAX_WINDOW_PS: u64 = MAX_TIME_PS / 1_000;

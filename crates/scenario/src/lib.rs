@@ -55,7 +55,6 @@ mod workload_steps;
 pub use build::{BuildError, Built};
 pub use check_links::LinkEpoch;
 pub use key_tables::{key_tables, with_key_tables};
-pub use keys::MAX_TRAFFIC_CLASS;
 pub use layers::{common, default_text};
 pub use load::Changes;
 pub use loads::{AskedLoad, asked_loads};
