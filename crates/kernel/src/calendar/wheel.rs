@@ -400,7 +400,7 @@ impl Calendar for Wheel {
         self.put(event);
     }
 
-    #[inline]
+    #[inline(always)]
     fn pop_before(&mut self, limit: Time) -> Option<Event> {
         let (event, late) = self.next_event(limit)?;
         if late {
