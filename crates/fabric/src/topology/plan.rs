@@ -344,8 +344,7 @@ struct ThreeTier {
 }
 
 impl ThreeTier {
-    /// Refuses counts of a Clos network that are 0, or cores that the aggregation switches cannot
-    /// share evenly.
+    /// Refuses counts of a Clos network that are 0, and cores that cannot be divided evenly.
     fn check_clos(&self) -> Result<(), TopologyError> {
         let counts = [
             ("pods", self.pods),
@@ -384,9 +383,8 @@ impl ThreeTier {
         })
     }
 
-    /// Lays out a Clos or fat-tree. Switches are numbered in this order: all ToRs by pod, all
-    /// aggregation switches by pod, the cores. Aggregation switch i of every pod has the i-th share
-    /// of the cores. // TOP-02
+    /// Numbers all ToRs by pod, all aggregation switches by pod, and the cores. Aggregation switch
+    /// i of every pod has the i-th share of the cores. // TOP-02
     fn plan(
         &self,
         link: LinkSpec,
@@ -481,8 +479,7 @@ fn dual_homed(
     })
 }
 
-/// Lays out several sites. Switches are numbered in this order: all leaves by site, all spines, the
-/// gateways. // TOP-21
+/// Numbers all leaves by site, all spines, and the gateways. // TOP-21
 fn multi_dc(counts: [u32; 4], links: [LinkSpec; 4]) -> Result<Plan, TopologyError> {
     let [sites, leaves, spines, hosts_per_leaf] = counts;
     let named = [
