@@ -136,7 +136,6 @@ LISTS = {
     "dataplane/src/transport/mod.rs": "the receiver-driven transports",
     "dataplane/src/paths/mod.rs": "the path policies of senders",
     "dataplane/src/ns3/integer/mod.rs": "their counterparts in the replay of ns-3",
-    "dataplane/src/ns3/mod.rs": "those that the simulator ns-3 has",
     "wire/src/neighbour/mod.rs": "the frames with a format of our own",
     "scenario/src/presets.rs": "the presets, each a file of values under crates/scenario/presets",
 }
@@ -153,8 +152,9 @@ EXCEPTIONS: dict[str, tuple[set[str], str]] = {
     "scenario/src/lib.rs": ({"bfc", "floodgate"}, REPORT + "; the default preset"),
     "scenario/src/resources.rs": ({"bfc"}, REPORT),
     "scenario/src/switch_state.rs": ({"bfc", "floodgate", "hpcc", "spfc"}, REPORT),
-    "scenario/src/scheme/switch.rs": ({"bfc"}, NAMES),
-    "scenario/src/scheme/tables.rs": ({"bfc", "cbfc", "homa", "llr"}, NAMES),
+    "dataplane/src/config/queues.rs": ({"bfc"}, NAMES),
+    "scenario/src/scheme/axes.rs": ({"bfc", "cbfc", "homa", "llr"}, NAMES),
+    "scenario/src/scheme/nic.rs": ({"bfc"}, NAMES),
 }
 """Files that name schemes for another reason, with the names and the reason."""
 

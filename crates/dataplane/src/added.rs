@@ -1,6 +1,23 @@
 //! A list of schemes to which a program can add entries until the list is read.
 
+use std::any::Any;
 use std::sync::{Mutex, OnceLock, PoisonError};
+
+/// A value of any type behind a trait object that can be compared with others.
+pub(crate) trait AnyEq {
+    fn as_any(&self) -> &dyn Any;
+    fn is_equal(&self, other: &dyn Any) -> bool;
+}
+
+impl<T: PartialEq + 'static> AnyEq for T {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn is_equal(&self, other: &dyn Any) -> bool {
+        other.downcast_ref().is_some_and(|other| self == other)
+    }
+}
 
 /// Entries of this crate, and those that the program added.
 pub(crate) struct List<T: 'static> {

@@ -5,6 +5,7 @@ use std::fmt::Debug;
 
 use crate::packet::SchemeNumber;
 use crate::param::{Conflict, Params};
+use crate::properties::{Finding, Properties, Property, Rule};
 use crate::units::{Rate, Time};
 
 /// The schemes that send frames between neighbours. Each frame contains the number, so a new scheme
@@ -88,20 +89,6 @@ pub trait Declaration: Debug + Send + Sync {
     /// link.
     // PAR-02
     fn smallest_frame_bytes(&self) -> u16;
-    /// Switches give data a number on each link, which the next switch reads from `queue` of the
-    /// record.
-    fn numbers_data(&self) -> bool {
-        false
-    }
-    /// What a port sends can hold that port: it takes the last room, or uncovers a packet whose
-    /// flow is held.
-    fn holds_by_sending(&self) -> bool {
-        self.needs().pauses_flows
-    }
-    /// Its frames repeat pauses that hold already.
-    fn repeats_pauses(&self) -> bool {
-        false
-    }
     /// Advice how to repeat lost pauses; `None` if the scheme repeats them already.
     fn repair(&self) -> Option<&'static str> {
         None
@@ -110,44 +97,21 @@ pub trait Declaration: Debug + Send + Sync {
     fn network(&self, _facts: &NetworkFacts, _say: &mut dyn FnMut(Finding)) {}
     /// Reports findings about links that fail during the run.
     fn failing_links(&self, _say: &mut dyn FnMut(Finding)) {}
-    /// A switch whose links lose nothing drops no frame of a data class for want of buffer.
-    // AUD-05
-    fn is_lossless(&self) -> bool {
-        false
-    }
     /// Bytes of buffer that a switch with these links promises its neighbours; 0: it promises none.
     fn promised_bytes(&self, _ports: &[(Rate, Time)], _max_frame: u16, _classes: usize) -> u64 {
         0
     }
-    /// True if a link with the scheme sends lost frames again.
-    fn replays_lost_frames(&self) -> bool {
-        false
+    /// Returns the properties that other choices of a scenario depend on.
+    fn provides(&self) -> Properties {
+        Properties::NONE
     }
-    /// True if its pauses last as long as packets wait at the neighbour, so that they can form a
-    /// cycle.
-    fn can_deadlock(&self) -> bool {
-        false
+    /// Returns true if the scheme has a property.
+    fn has(&self, property: Property) -> bool {
+        self.provides().has(property)
     }
-    /// Checks it together with the other schemes of a scenario. Reports impossible and doubtful
-    /// combinations.
-    fn beside(&self, _others: &Beside, _say: &mut dyn FnMut(Finding)) {}
-    /// Returns why it cannot be used with a receiver-driven transport of this name.
-    fn against_transport(&self, _name: &str) -> Option<String> {
-        None
-    }
-    /// True if it exempts port pairs that could form a pause cycle.
-    fn elides(&self) -> bool {
-        false
-    }
-    /// True if a switch with the scheme works beside neighbours without it, which ignore its
-    /// frames.
-    // PRE-292
-    fn works_beside_others(&self) -> bool {
-        false
-    }
-    /// True if its pauses name queues of NICs.
-    fn names_nic_queues(&self) -> bool {
-        false
+    /// Returns the rules about combinations with other choices of a scenario.
+    fn rules(&self) -> Vec<Rule> {
+        Vec::new()
     }
     /// Reports mechanisms that did not act in a run, by the values of counters.
     fn idle(&self, _counted: &dyn Fn(&str) -> u64, _say: &mut dyn FnMut(&'static str)) {}
@@ -195,47 +159,30 @@ impl Counter {
     }
 }
 
-/// How flows are spread over the queues of a class.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Queues {
-    /// All flows share one queue.
-    One,
-    /// A hash selects the queue.
-    Hashed,
-    /// Each flow has its own queue, which exists while the flow has packets.
-    PerFlow,
-    /// Another method, with fixed numbers of queues.
-    Numbered,
-}
-
-/// Other choices in `[scheme]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Beside {
-    /// The queues of a class.
-    pub queues: Queues,
-    /// ACKs go with data.
-    pub acks_with_data: bool,
-    /// PFC is on.
-    pub pfc: bool,
-    /// NICs obey the scheme.
-    pub is_obeyed: bool,
-    /// Senders limit neither their rate nor what is in flight.
-    pub unlimited_senders: bool,
-    /// NICs scan their flows as in ns-3, and have no queues.
-    pub scans: bool,
-    /// Senders are informed of each lost packet.
-    pub announced_drops: bool,
-    /// Pause frames take effect later than frames that arrive after them.
-    pub late_pauses: bool,
-}
-
-/// Facts about the network and other choices that a configuration depends on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Facts about the network and the traffic that a configuration depends on.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Around {
-    /// Largest frame in bytes.
+    /// Size of the largest frame in bytes.
     pub max_frame: u16,
-    /// Queue numbers that a neighbour may put on its packets.
+    /// Queue numbers that a neighbour may put on its packets, in any scheme of the network.
     pub upstream_queues: u16,
+    /// Largest propagation delay of a link, ps.
+    pub max_delay_ps: Time,
+    /// Highest traffic class in use.
+    pub max_class: u8,
+    /// Rate of the first host's link, in bits per second.
+    pub nic_bps: u64,
+    /// Largest base round trip, ps, if the scheme needs it.
+    pub base_rtt_ps: Time,
+    /// Flow sizes in bytes, ascending, with the expected number of each. Only for transports that
+    /// need them.
+    pub flow_sizes: Vec<(f64, f64)>,
+    /// Payload bytes in one BDP of packets. Only for transports that need flow sizes.
+    pub bdp_bytes: f64,
+    /// Bytes of a switch's buffer.
+    pub buffer_bytes: u64,
+    /// Reserved bytes per port and class.
+    pub reserved_bytes: u64,
 }
 
 /// A network in which a scheme is used.
@@ -249,30 +196,6 @@ pub struct NetworkFacts {
     pub classes: usize,
     /// Largest frame in bytes.
     pub max_frame: u16,
-}
-
-/// A finding of a scheme. Its keys are relative to `[scheme]`; those of a finding about a network
-/// are relative to the scenario.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Finding {
-    /// An impossible combination.
-    Wrong(Conflict),
-    /// A doubtful combination.
-    Doubtful(Conflict),
-}
-
-impl Finding {
-    /// Keys that cannot work together.
-    #[must_use]
-    pub fn wrong(keys: &'static [&'static str], message: &str, hint: &str) -> Self {
-        Self::Wrong(Conflict::new(keys, message, hint))
-    }
-
-    /// Keys that hardly work together.
-    #[must_use]
-    pub fn doubtful(keys: &'static [&'static str], message: &str, hint: &str) -> Self {
-        Self::Doubtful(Conflict::new(keys, message, hint))
-    }
 }
 
 /// Pauses that get lost with the frames of links, and the setting with which they are repeated.

@@ -34,14 +34,16 @@ impl IntFormat {
     }
 }
 
-/// Bytes of the egress port that a switch counts in telemetry.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Counter {
-    /// Bytes that left the port: txBytes, as in the paper.
-    #[default]
-    Sent,
-    /// Bytes that joined the queue: rxBytes, in the same field (HPCC-31).
-    Arrived,
+crate::words! {
+    /// Bytes of the egress port that a switch counts in telemetry.
+    #[derive(Default)]
+    pub enum Counter {
+        /// Bytes that left the port: txBytes, as in the paper.
+        #[default]
+        Sent = "tx",
+        /// Bytes that joined the queue: rxBytes, in the same field (HPCC-31).
+        Arrived = "rx",
+    }
 }
 
 /// INT configuration of a switch. [`ClassConfig::int`](crate::config::ClassConfig::int) selects the

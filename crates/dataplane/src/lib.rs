@@ -38,6 +38,7 @@ pub mod pause_time;
 mod pipeline;
 mod ports;
 pub mod prefetch;
+pub mod properties;
 pub mod reliability;
 mod replies;
 pub mod requirements;

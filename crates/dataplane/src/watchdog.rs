@@ -5,8 +5,9 @@
 //! ([`Gate`](crate::gate::Gate)), and `switch/storm.rs` drops packets.
 
 use crate::classes::{ClassSet, MAX_CLASSES, classes_of};
-use crate::param::Param;
+use crate::param::{Param, Params, Word};
 use crate::pause_time::Deadlines;
+use crate::properties::{Choice, Properties, Property, Rule};
 use crate::units::{Time, US};
 
 crate::words! {
@@ -40,10 +41,30 @@ impl WatchdogConfig {
     /// Name in scenarios, and name of the table of its parameters.
     pub const NAME: &'static str = "watchdog";
 
+    /// The value of `guard` that selects it.
+    pub const WORDS: &[Word<Self>] = &[Word::new(Self::NAME, Self::PARAMS, |values| {
+        Ok(Self::read(values))
+    })];
+
     /// Returns the longest time that the watchdog waits before it acts.
     #[must_use]
     pub const fn patience_ps(&self) -> Time {
         self.detection_ps + self.restoration_ps
+    }
+}
+
+impl Choice for WatchdogConfig {
+    fn provides(&self) -> Properties {
+        Properties::of(&[Property::Guard])
+    }
+
+    // PFCWD-09
+    fn rules(&self) -> Vec<Rule> {
+        crate::rules! {
+            wrong ["guard", "admission"] without [Pfc]:
+                "a guard needs PFC, and with this `admission` switches send no PFC pauses",
+                "set admission = \"pfc\", or guard = \"none\"";
+        }
     }
 }
 

@@ -2,9 +2,10 @@
 
 use crate::sets::defaults::defaults;
 use dataplane::cc::CONTROLS;
+use dataplane::config::{Admission, Classify, PathChoice, Schedule};
 use dataplane::hop::HOPS;
 use dataplane::link::LinkConfig;
-use dataplane::param::Params;
+use dataplane::param::Word;
 use dataplane::paths::POLICIES;
 use dataplane::reliability::RECOVERIES;
 use dataplane::signal::NotifierConfig;
@@ -13,29 +14,29 @@ use dataplane::watchdog::WatchdogConfig;
 
 #[test]
 fn every_scheme_accepts_its_defaults() {
-    for scheme in CONTROLS {
-        (scheme.configure)(&defaults(scheme.params)).unwrap();
-    }
-    for scheme in TRANSPORTS {
-        (scheme.configure)(&defaults(scheme.params)).unwrap();
-    }
-    for scheme in POLICIES {
-        (scheme.configure)(&defaults(scheme.params)).unwrap();
-    }
-    for scheme in RECOVERIES {
-        (scheme.configure)(&defaults(scheme.params)).unwrap();
-    }
+    accept(CONTROLS);
+    accept(TRANSPORTS);
+    accept(POLICIES);
+    accept(PathChoice::WORDS);
+    accept(RECOVERIES);
+    accept(Classify::WORDS);
+    accept(Schedule::WORDS);
+    accept(Admission::WORDS);
+    accept(WatchdogConfig::WORDS);
+    accept(NotifierConfig::WORDS);
     for word in HOPS {
         let spec = word.with(&defaults(word.params)).unwrap();
         assert!(spec.declaration().unwrap().smallest_frame_bytes() > 0);
     }
-    for &(word, params) in LinkConfig::WORDS {
-        let links = LinkConfig::default().with(word, &defaults(params)).unwrap();
-        assert_eq!(links.words().collect::<Vec<_>>(), [word]);
+    for word in LinkConfig::WORDS {
+        let links = (word.configure)(&defaults(word.params)).unwrap();
+        assert_eq!(links.words().collect::<Vec<_>>(), [word.name]);
     }
-    let watchdog = WatchdogConfig::read(&defaults(WatchdogConfig::PARAMS));
-    assert!(watchdog.patience_ps() > 0);
-    for &(word, (_, params)) in NotifierConfig::WORDS {
-        assert!(NotifierConfig::from_values(word, &defaults(params)).is_some());
+}
+
+fn accept<C>(words: &[Word<C>]) {
+    for word in words {
+        let accepted = (word.configure)(&defaults(word.params));
+        assert!(accepted.is_ok(), "{}: {:?}", word.name, accepted.err());
     }
 }

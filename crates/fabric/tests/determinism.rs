@@ -358,7 +358,7 @@ fn every_scheme_of_the_lists_has_a_pinned_digest() {
         .chain(POLICIES.iter().map(|policy| policy.name))
         .chain(HOPS.iter().map(|word| word.name))
         .chain(LinkConfig::NAMES.iter().copied())
-        .chain(PathChoice::WORDS.iter().map(|(word, _)| *word))
+        .chain(PathChoice::WORDS.iter().map(|word| word.name))
         .chain(["pfc", "spfc"]) // They are no entries of a list.
         // Other cases have these choices: ECMP, ExpressPass, and the replay of ns-3.
         .filter(|name| !["flow", "symmetric", "tuple"].contains(name))

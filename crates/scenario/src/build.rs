@@ -83,7 +83,7 @@ impl Scenario {
     /// # Errors
     /// The network is too large.
     pub fn backpressure_graph(&self) -> Result<BackpressureGraph, BuildError> {
-        let path = self.spec.scheme.path;
+        let path = self.spec.scheme.switch.path;
         let known = self
             .graph
             .without(self.spec.link_failures(&self.graph).initial());

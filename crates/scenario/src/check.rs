@@ -6,6 +6,7 @@ use std::sync::Arc;
 use dataplane::config::{Admission, BaseRtt, IntConfig, PathChoice, PauseTime};
 use dataplane::declaration::NetworkFacts;
 use dataplane::int::{IntFormat, MAX_HOPS, padding_bytes};
+use dataplane::properties::{Choice, Property};
 use dataplane::switch::{SwitchConfig, pausable_classes};
 use dataplane::units::Rate;
 use fabric::paths::Paths;
@@ -206,7 +207,7 @@ fn blame(message: &str) -> &'static str {
 /// Warns where credits do not cross the links that data takes.
 // XP-05
 fn symmetry(spec: &Spec, graph: &Graph, findings: &mut Findings<'_>) {
-    if spec.scheme.path != PathChoice::Symmetric {
+    if spec.scheme.switch.path != PathChoice::Symmetric {
         return;
     }
     let Ok(routes) = routes(graph, spec.seed, PathChoice::Symmetric) else {
@@ -232,7 +233,7 @@ fn symmetry(spec: &Spec, graph: &Graph, findings: &mut Findings<'_>) {
 // LLR-30
 fn followed_copies(spec: &Spec, config: &SchemeConfig, findings: &mut Findings<'_>) {
     let mut schemes = config.switch.link.declarations();
-    let replay = schemes.find(|scheme| scheme.replays_lost_frames());
+    let replay = schemes.find(|scheme| scheme.has(Property::Replays));
     if let Some(replay) = replay.filter(|_| spec.record.blame.is_some()) {
         let message = format!(
             "record.blame follows each packet, and {} sends copies of packets, which it cannot follow",
@@ -262,7 +263,7 @@ fn losses(graph: &Graph, config: &SchemeConfig, findings: &mut Findings<'_>) {
         }
         return;
     }
-    if !config.nic.recovery.properties().repairs {
+    if !config.nic.recovery.properties().has(Property::Repairs) {
         findings.error(
             &["scheme.recovery", "scheme.preset", "topology"],
             "links lose frames, and what is lost is not sent again".to_owned(),
@@ -313,7 +314,7 @@ fn mixed(spec: &Spec, graph: &Graph, findings: &mut Findings<'_>) {
 fn hop(graph: &Graph, config: &SchemeConfig, findings: &mut Findings<'_>) {
     let facts = NetworkFacts {
         // Lossy links without retransmission are already refused.
-        lossy: config.nic.recovery.properties().repairs
+        lossy: config.nic.recovery.properties().has(Property::Repairs)
             && !config.replays()
             && graph.link_ids().any(|link| graph.loss(link) != Loss::NONE),
         racks: graph.groups(),
@@ -345,7 +346,7 @@ fn telemetry(spec: &Spec, graph: &Arc<Graph>, config: &SchemeConfig, findings: &
     if let BaseRtt::Fixed(given) = config.base_rtt {
         let mut paths = Paths::new(graph.clone());
         let longest = paths.max_base_rtt_ps(config.switch.max_frame, config.nic.ack_bytes());
-        let uses = config.nic.control.needs().path;
+        let uses = !config.nic.control.provides().has(Property::IgnoresPath);
         if given < longest && uses {
             let message = format!(
                 "base_rtt is {}, but the longest round trip of the empty network is {}",

@@ -256,11 +256,7 @@ fn marks_before_pauses(
     findings: &mut Findings<'_>,
 ) {
     let Some(ecn) = &config.ecn else { return };
-    let lowest = ports
-        .iter()
-        .filter_map(|(rate, _)| ecn.profiles.iter().find(|(r, _)| r == rate))
-        .map(|(_, red)| red.kmin_bytes)
-        .min();
+    let lowest = ports.iter().map(|(rate, _)| ecn.at(*rate).kmin_bytes).min();
     if let Some(kmin) = lowest
         && kmin > threshold
     {

@@ -166,7 +166,7 @@ fn overloaded_links(
     hosts: &Hosts,
     lasting: &[&SourceSpec],
 ) -> Vec<(LinkId, f64)> {
-    let Ok(routes) = routes(graph, spec.seed, spec.scheme.path) else {
+    let Ok(routes) = routes(graph, spec.seed, spec.scheme.switch.path) else {
         return Vec::new(); // the error is reported when the run is built
     };
     let mut highest: IndexVec<LinkId, f64> = vec![0.0; graph.port_count() as usize].into();

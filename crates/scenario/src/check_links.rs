@@ -3,6 +3,7 @@
 
 use dataplane::config::{Admission, PathChoice};
 use dataplane::nic::CUT_OFF;
+use dataplane::properties::Property;
 use dataplane::switch::SwitchConfig;
 use dataplane::units::Time;
 use fabric::LinkId;
@@ -71,7 +72,7 @@ fn unsupported(spec: &Spec, link_failures: &LinkFailures, findings: &mut Finding
     let scheme = &spec.scheme;
     let what = if scheme.in_order {
         "ties = \"scheduling\""
-    } else if scheme.path == PathChoice::Tuple {
+    } else if scheme.switch.path == PathChoice::Tuple {
         "path = \"tuple\""
     } else {
         return;
@@ -99,7 +100,7 @@ fn repair(link_failures: &LinkFailures, config: &SchemeConfig, findings: &mut Fi
         return;
     }
     let recovery = config.nic.recovery;
-    if !recovery.properties().repairs {
+    if !recovery.properties().has(Property::Repairs) {
         findings.error(
             &["scheme.recovery", "scheme.preset", "topology.failures"],
             "links fail during the run, and what is lost with them is not sent again".to_owned(),
@@ -196,7 +197,7 @@ fn cut_off(known: &Graph) -> Vec<String> {
 /// Finds cycles of egress ports that can wait for each other if packets use shortest paths. Returns
 /// the number of cyclic sets and the port names of one cycle, in the order of the packets.
 fn waiting_cycle(spec: &Spec, known: &Graph) -> (usize, Vec<String>) {
-    let Ok(routes) = routes(known, spec.seed, spec.scheme.path) else {
+    let Ok(routes) = routes(known, spec.seed, spec.scheme.switch.path) else {
         return (0, Vec::new()); // reported when the run is built
     };
     let used = used_pairs(known, &routes);
@@ -263,7 +264,7 @@ fn cycle(
     let named = switches.find_map(|switch| {
         let hop = switch.hop.declaration().filter(|_| !elides);
         let mut schemes = hop.into_iter().chain(switch.link.declarations());
-        schemes.find(|scheme| scheme.can_deadlock())
+        schemes.find(|scheme| scheme.has(Property::CanDeadlock))
     });
     // Regular shapes route up, then down, so there are no cycles.
     let work = u64::from(known.groups()) * u64::from(known.port_count());

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use dataplane::declaration::Finding;
+use dataplane::properties::Finding;
 
 use crate::problem::{At, Code, Problem, Severity, SourceKind};
 

@@ -30,9 +30,9 @@ pub(crate) fn facts(
     failures: Option<&FailuresSpec>,
 ) -> NetworkFacts {
     let frame = scheme.max_frame();
-    let ack = scheme.ack_bytes + scheme.int.map_or(0, |int| int.bytes);
+    let ack = scheme.nic.ack_bytes();
     let process_ps = |bytes: u16| {
-        scheme.host.processing.map_or(0, |host| {
+        scheme.nic.host.processing.map_or(0, |host| {
             let rate_ps = (host.rate).map_or(0, |rate| rate.serialisation_ps(bytes.into()));
             host.delay_ps + rate_ps
         })

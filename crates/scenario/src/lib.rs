@@ -63,7 +63,7 @@ pub use problem::{Code, Problem, ScenarioError, Severity};
 pub use reader::Origin;
 pub use run::{Engine, Options, RunError};
 pub use schema::schema;
-pub use scheme::{SchemeConfig, SchemeSpec, Surroundings};
+pub use scheme::{SchemeConfig, SchemeSpec};
 pub use spec::{RunSpec, Scenario, Spec};
 pub use surroundings::surroundings;
 pub use traffic_spec::{Frequency, TrafficSpec};

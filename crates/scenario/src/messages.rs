@@ -1,7 +1,6 @@
 //! Sizes of the flows of a scenario's traffic, for transports that depend on them.
 
 use dataplane::config::BaseRtt;
-use dataplane::transport::Around;
 use fabric::NodeId;
 use fabric::paths::Paths;
 use fabric::topology::Graph;
@@ -42,35 +41,23 @@ pub(crate) fn for_each_size(spec: &Spec, graph: &Graph, mut visit: impl FnMut(f6
     true
 }
 
-/// Returns the facts about the traffic and the network on which a transport depends.
-pub(crate) fn around(spec: &Spec, graph: &Graph) -> Around {
-    let scheme = &spec.scheme;
-    let mut around = Around {
-        max_frame: scheme.max_frame(),
-        ..Around::default()
-    };
-    if scheme
-        .control
-        .transport()
-        .is_some_and(|t| t.needs().flow_sizes)
-    {
-        let sizes = &mut around.flow_sizes;
-        for_each_size(spec, graph, |bytes, flows| sizes.push((bytes, flows)));
-        sizes.sort_by(|a, b| a.0.total_cmp(&b.0));
-        around.bdp_bytes = bdp_bytes(scheme, graph);
-    }
-    around
+/// Returns the sizes of flows in bytes, ascending, with the expected number of each.
+pub(crate) fn flow_sizes(spec: &Spec, graph: &Graph) -> Vec<(f64, f64)> {
+    let mut sizes = Vec::new();
+    for_each_size(spec, graph, |bytes, flows| sizes.push((bytes, flows)));
+    sizes.sort_by(|a, b| a.0.total_cmp(&b.0));
+    sizes
 }
 
 /// Returns the payload of the packets in one BDP of the scheme.
-fn bdp_bytes(scheme: &SchemeSpec, graph: &Graph) -> f64 {
+pub(crate) fn bdp_bytes(scheme: &SchemeSpec, graph: &Graph) -> f64 {
     let mut paths = Paths::new(Arc::new(graph.clone()));
-    let frame = scheme.mtu + scheme.header;
+    let frame = scheme.nic.mtu + scheme.nic.header;
     let rtt_ps = match scheme.base_rtt {
         BaseRtt::Fixed(rtt_ps) => rtt_ps,
-        _ => paths.max_base_rtt_ps(frame, scheme.ack_bytes),
+        _ => paths.max_base_rtt_ps(frame, scheme.nic.ack),
     };
     let rate = graph.port(graph.first_link(NodeId::new(0))).rate;
     let packets = rate.bytes_in(rtt_ps).div_ceil(u64::from(frame)).max(1);
-    (packets * u64::from(scheme.mtu)) as f64
+    (packets * u64::from(scheme.nic.mtu)) as f64
 }

@@ -15,7 +15,7 @@ pub(crate) fn not_modelled(scenario: &Scenario) -> Vec<String> {
     let scheme = &scenario.spec.scheme;
     let graph = &scenario.graph;
     let mut sentences = vec!["Switches forward a packet without processing delay."];
-    match scheme.host.processing {
+    match scheme.nic.host.processing {
         None => sentences.extend([
             "Hosts process a packet without delay.",
             "Host software, the memory bus and PCIe set no limit.",
@@ -34,7 +34,7 @@ pub(crate) fn not_modelled(scenario: &Scenario) -> Vec<String> {
         false => "Links that are up lose no frames.",
     });
     sentences.push("Flows need no connection set-up.");
-    if let Admission::Pfc(pfc) = &scheme.admission
+    if let Admission::Pfc(pfc) = &scheme.switch.mmu.admission
         && pfc.pause == PauseTime::UntilResumed
     {
         sentences.push("PFC pauses do not expire: a port is paused from XOFF until XON.");

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use dataplane::param::{Acts, Conflict, Fallback, Kind, Param, Value, Values};
+use dataplane::param::{Acts, Conflict, Fallback, Kind, Param, Value, Values, Word};
 
 use crate::document::{self, Node};
 use crate::fitted::fitted;
@@ -56,18 +56,48 @@ pub(crate) fn gather<'w>(
     (values, good)
 }
 
-/// Reads the table of a word of an axis where that word was chosen, and refuses it elsewhere.
-pub(crate) fn of_word<T>(
+/// Reads the tables of all values of a key, and returns the configuration of the chosen value.
+pub(crate) fn chosen<C>(
     s: &Section<'_>,
-    axes: &Values,
-    axis: &str,
-    word: &'static str,
-    params: &'static [Param],
-    configure: impl FnOnce(&Values) -> Result<T, Conflict>,
-) -> Option<T> {
-    let why = format!("`{axis}` is not \"{word}\"");
-    let useless = (!axes.is(axis, word)).then_some(why.as_str());
-    table(s, word, params, useless, configure)
+    key: &str,
+    name: &str,
+    words: &'static [Word<C>],
+) -> Option<C> {
+    // Each is read, so that the table of a value that was not chosen is refused.
+    let read = words
+        .iter()
+        .filter_map(|of| word(s, key, of, of.name == name));
+    read.last()
+}
+
+/// Like `chosen`, for a key with the value "none".
+pub(crate) fn optional<C>(
+    s: &Section<'_>,
+    key: &str,
+    name: &str,
+    words: &'static [Word<C>],
+) -> Option<Option<C>> {
+    let read = chosen(s, key, name, words);
+    match name {
+        "none" => Some(None),
+        _ => read.map(Some),
+    }
+}
+
+/// Reads the table of a value if the value was chosen, and refuses the table elsewhere.
+pub(crate) fn word<C>(
+    s: &Section<'_>,
+    key: &str,
+    word: &'static Word<C>,
+    is_chosen: bool,
+) -> Option<C> {
+    if word.params.is_empty() {
+        let config = is_chosen.then(|| (word.configure)(&Values::NONE));
+        return config.and_then(Result::ok);
+    }
+    let why = format!("`{key}` is not \"{}\"", word.name);
+    let useless = (!is_chosen).then_some(why.as_str());
+    table(s, word.table, word.params, useless, word.configure)
 }
 
 /// Reads the table of a word where the word was chosen, and refuses it elsewhere.
@@ -159,25 +189,29 @@ pub(crate) fn entries<'a>(
     let Some(entry) = root.entry(key) else {
         return Vec::new();
     };
+    let path = root.child(key);
     let refuse = |code, at: &_, path: &str, message: String| {
-        let hint = format!("write [[{key}]] in double brackets: {example}");
+        let hint = format!(
+            "write [[{}]] in double brackets: {example}",
+            root.child(key)
+        );
         root.context.error(code, at, path, message, Some(hint));
     };
     let document::Value::Array(nodes) = &entry.node.value else {
         let message = format!("`{key}` is {}, not an array of tables", entry.node.kind());
-        refuse(Code::WrongType, &entry.key_at, key, message);
+        refuse(Code::WrongType, &entry.key_at, &path, message);
         return Vec::new();
     };
     if nodes.is_empty() || nodes.len() > most {
         let message = format!("`{key}` has {} entries, not 1 to {most}", nodes.len());
-        refuse(Code::OutOfRange, &entry.node.at, key, message);
+        refuse(Code::OutOfRange, &entry.node.at, &path, message);
         return Vec::new();
     }
     let sections = nodes.iter().enumerate().map(|(index, node)| {
         let section = item(root, key, index);
         if section.is_none() {
             let message = format!("an entry of `{key}` is {}, not a table", node.kind());
-            let path = format!("{key}.{index}");
+            let path = format!("{path}.{index}");
             refuse(Code::WrongType, &node.at, &path, message);
         }
         section

@@ -98,7 +98,7 @@ impl Scenario {
     #[must_use]
     pub fn packet_mix(&self) -> Option<PacketMix> {
         let (mut packets, mut payload, mut short) = (0.0, 0.0, 0.0);
-        let mtu = f64::from(self.spec.scheme.mtu);
+        let mtu = f64::from(self.spec.scheme.nic.mtu);
         let made = for_each_size(&self.spec, &self.graph, |bytes, flows| {
             let full = (bytes / mtu).floor();
             let rest = if bytes > full * mtu { 1.0 } else { 0.0 };
@@ -109,7 +109,7 @@ impl Scenario {
         if !made {
             return None;
         }
-        let header = f64::from(self.spec.scheme.max_frame() - self.spec.scheme.mtu);
+        let header = f64::from(self.spec.scheme.max_frame() - self.spec.scheme.nic.mtu);
         (packets > 0.0).then(|| PacketMix {
             mean_bytes: payload / packets + header,
             short_share: short / packets,

@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use dataplane::properties::{Choice, Property};
 use dataplane::sink::DropCause;
 use dataplane::transport::Acted;
 use fabric::NodeId;
@@ -224,11 +225,11 @@ impl Scenario {
             record: spec.record.clone(),
             captured: captured(spec, &self.graph),
             paths_change: !spec.link_failures(&self.graph).changes().is_empty(),
-            hosts_take_time: spec.scheme.host.processing.is_some(),
+            hosts_take_time: spec.scheme.nic.host.processing.is_some(),
             asked: asked.collect(),
             resolved: self.resolved.clone(),
             warnings: self.warnings.iter().map(one_line).collect(),
-            sprays: spec.scheme.path.sprays(),
+            sprays: spec.scheme.switch.path.sprays(),
             not_modelled: not_modelled(self),
         }
     }
@@ -330,15 +331,15 @@ impl Scenario {
             }
         };
         say(
-            scheme.ecn.is_some() && counters.marks == 0,
+            scheme.switch.ecn.is_some() && counters.marks == 0,
             "ECN marked no packet",
         );
         say(
-            scheme.int.is_some() && counters.int_hops == 0,
+            scheme.switch.int.is_some() && counters.int_hops == 0,
             "INT wrote nothing",
         );
         say(
-            scheme.notifier.is_some() && counters.notices == 0,
+            scheme.switch.notifier.is_some() && counters.notices == 0,
             "no switch sent a notice",
         );
         let counted = |name: &str| counters.hop[name];
@@ -354,13 +355,13 @@ impl Scenario {
             trims: counters.trims,
             nics: counters.driven,
         };
-        let idle = scheme.control.transport().and_then(|t| t.idle(&acted));
+        let idle = scheme.nic.control.transport().and_then(|t| t.idle(&acted));
         say(idle.is_some(), idle.unwrap_or_default());
         say(
-            scheme.control.needs().cnp
+            scheme.nic.control.provides().has(Property::ReadsCnps)
                 && counters.marks > 0
                 && counters.cnps == 0
-                && !scheme.host.cnp_on_ack,
+                && !scheme.nic.host.cnp_on_ack,
             "no CNP was sent",
         );
         warnings

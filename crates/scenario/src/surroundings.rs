@@ -1,30 +1,25 @@
 //! The facts about the network on which a scheme depends.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use dataplane::config::BaseRtt;
-use dataplane::units::{Rate, Time};
+use dataplane::declaration::Around;
+use dataplane::properties::{Choice, Property};
+use dataplane::units::Time;
 use fabric::paths::Paths;
 use fabric::topology::Graph;
 use traffic::Pattern;
 
-use crate::messages::around;
-use crate::scheme::{SchemeAt, SchemeConfig, SchemeSpec, Surroundings};
+use crate::messages::{bdp_bytes, flow_sizes};
+use crate::scheme::{SchemeAt, SchemeConfig, SchemeSpec};
 use crate::spec::Spec;
 use crate::traffic_spec::TrafficSpec;
 use crate::workload_spec::WorkloadSpec;
 
 /// Returns the facts about the network on which the scheme depends.
 #[must_use]
-pub fn surroundings(spec: &Spec, graph: &Arc<Graph>) -> Surroundings {
-    let mut rates = BTreeSet::new();
-    let mut max_delay_ps = 0;
-    for index in graph.link_ids() {
-        let port = graph.port(index);
-        rates.insert(port.rate.bps());
-        max_delay_ps = max_delay_ps.max(port.delay_ps);
-    }
+pub fn surroundings(spec: &Spec, graph: &Arc<Graph>) -> Around {
+    let delays_ps = graph.link_ids().map(|index| graph.port(index).delay_ps);
     let highest = |t: &TrafficSpec| match &t.pattern {
         Pattern::List(flows) => flows
             .iter()
@@ -40,14 +35,25 @@ pub fn surroundings(spec: &Spec, graph: &Arc<Graph>) -> Surroundings {
         .chain(spec.workloads.iter().map(WorkloadSpec::max_class))
         .max()
         .unwrap_or(0);
-    Surroundings {
-        rates: rates.into_iter().map(Rate::from_bps).collect(),
-        max_delay_ps,
+    let control = spec.scheme.nic.control.provides();
+    let reads_sizes = control.has(Property::ReadsFlowSizes);
+    Around {
+        max_frame: spec.scheme.max_frame(),
+        max_delay_ps: delays_ps.max().unwrap_or(0),
         max_class,
         buffer_bytes: spec.buffer_bytes,
         reserved_bytes: spec.reserved_bytes,
         nic_bps: fabric::ns3::nic_bps(graph),
-        transport: around(spec, graph),
+        flow_sizes: if reads_sizes {
+            flow_sizes(spec, graph)
+        } else {
+            Vec::new()
+        },
+        bdp_bytes: if reads_sizes {
+            bdp_bytes(&spec.scheme, graph)
+        } else {
+            0.0
+        },
         base_rtt_ps: base_rtt_ps(spec, graph),
         upstream_queues: spec
             .schemes()
@@ -87,8 +93,8 @@ fn base_rtt_ps(spec: &Spec, graph: &Arc<Graph>) -> Time {
         (None, _) => 0,
         (Some(_), BaseRtt::Fixed(given)) => given,
         (Some(_), _) => {
-            let frame = scheme.mtu + scheme.header;
-            Paths::new(Arc::clone(graph)).max_base_rtt_ps(frame, scheme.ack_bytes)
+            let frame = scheme.nic.mtu + scheme.nic.header;
+            Paths::new(Arc::clone(graph)).max_base_rtt_ps(frame, scheme.nic.ack)
         }
     }
 }

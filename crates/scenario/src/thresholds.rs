@@ -95,9 +95,9 @@ impl Scenario {
     pub fn thresholds(&self) -> Thresholds {
         let (spec, graph) = (&self.spec, &self.graph);
         let config = spec.configure(graph);
-        let frame_bytes = spec.scheme.mtu + spec.scheme.header;
+        let frame_bytes = spec.scheme.nic.mtu + spec.scheme.nic.header;
         let mut paths = Paths::new(Arc::clone(graph));
-        let base_rtt_ps = paths.max_base_rtt_ps(frame_bytes, spec.scheme.ack_bytes);
+        let base_rtt_ps = paths.max_base_rtt_ps(frame_bytes, spec.scheme.nic.ack);
         Thresholds {
             hosts: graph.hosts(),
             host_bps: slowest_host(graph),
@@ -109,8 +109,8 @@ impl Scenario {
             },
             hops: longest_path(graph, if graph.is_regular() { 1 } else { usize::MAX }),
             frame_bytes: config.switch.max_frame,
-            ack_bytes: spec.scheme.ack_bytes,
-            timeout_ps: spec.scheme.recovery.shortest_timeout_ps(),
+            ack_bytes: spec.scheme.nic.ack,
+            timeout_ps: spec.scheme.nic.recovery.shortest_timeout_ps(),
             admission: config.switch.mmu.admission,
             pausable_classes: pausable_classes(&config.switch),
             switches: switches(graph, &config),
@@ -244,10 +244,7 @@ fn one(name: String, count: u32, kind: &[Kind], config: &SwitchConfig) -> Switch
             delay_ps,
             to_host,
             headroom_bytes: pfc.map(|pfc| headroom_of(config, &pfc, link)),
-            ecn: config.ecn.as_ref().and_then(|ecn| {
-                let of_rate = ecn.profiles.iter().find(|(rate, _)| *rate == link.0);
-                of_rate.map(|(_, red)| *red)
-            }),
+            ecn: config.ecn.as_ref().map(|ecn| ecn.at(link.0)),
             // LLR-11, LLR-12
             replay: config.link.replay.map(|replay| {
                 let frame = config.max_frame;

@@ -928,7 +928,7 @@ fn impossible_schemes() {
         "dcqcn+spfc",
         "pfc.accounting = \"ns3\"\npfc.xoff = 0.125\n",
         31,
-        "uses other books",
+        "has another accounting",
         "pfc.accounting = \"pool\"",
     );
     scheme_refused(
@@ -1399,8 +1399,8 @@ fn another_scheme_keeps_the_parameters_that_it_has() {
     let (scenario, left_out) = of(own, "dcqcn");
     let scheme = &scenario.spec.scheme;
     assert_eq!(scheme.base_rtt, BaseRtt::Pair);
-    assert_eq!(scheme.header, 60);
-    assert!(scheme.host.processing.is_some());
+    assert_eq!(scheme.nic.header, 60);
+    assert!(scheme.nic.host.processing.is_some());
     assert!(
         scenario.resolved.contains("xoff = 0.1  # scenario"),
         "{}",

@@ -280,11 +280,15 @@ fn lone(preset: &str, delay: &str, set: &[&str]) -> Scenario {
 
 fn timeout_ps(scenario: &Scenario) -> u64 {
     let scheme = &scenario.spec.scheme;
-    match &scheme.control {
+    match &scheme.nic.control {
         Sending::Transport(TransportConfig::ExpressPass(c)) => c.timeout_ps,
         Sending::Transport(TransportConfig::Ndp(c)) => c.timeout_ps,
         Sending::Transport(TransportConfig::Homa(c)) => c.timeout_ps,
-        _ => scheme.recovery.shortest_timeout_ps().expect("a timeout"),
+        _ => scheme
+            .nic
+            .recovery
+            .shortest_timeout_ps()
+            .expect("a timeout"),
     }
 }
 
@@ -429,7 +433,7 @@ fn increments_scale_with_the_rate_of_the_hosts() {
             ..Changes::default()
         };
         let scenario = Scenario::parse(&text, "x.toml", Path::new("."), &changes).expect("sound");
-        match scenario.spec.scheme.control {
+        match scenario.spec.scheme.nic.control {
             Sending::Control(ControlConfig::Dcqcn(c)) => (c.ai_bps, c.hai_bps),
             Sending::Control(ControlConfig::Timely(c)) => (c.ai_bps, c.hai_bps),
             _ => panic!("another control"),
@@ -471,7 +475,10 @@ fn bfc_repeats_its_pauses_where_links_lose_frames_or_fail() {
         let scenario = scenario.unwrap_or_else(|e| panic!("{e}"));
         let around = surroundings(&scenario.spec, &scenario.graph);
         let hop = scenario.spec.scheme.configure(&around).switch.hop;
-        let repeats = hop.declaration().expect("BFC").repeats_pauses();
+        let repeats = hop
+            .declaration()
+            .expect("BFC")
+            .has(dataplane::properties::Property::RepeatsPauses);
         let warned = scenario
             .warnings
             .iter()

@@ -12,7 +12,7 @@ use dataplane::config::{
     Accounting, Admission, Alpha, Arbiter, BaseRtt, ControlConfig, PathChoice, Recovery, Sending,
 };
 use dataplane::reliability::GoBackNConfig;
-use dataplane::units::{MS, NEVER, US};
+use dataplane::units::{MS, NEVER, Rate, US};
 use scenario::{Changes, Scenario, SchemeConfig, surroundings};
 
 const NETWORK: &str = "name = \"x\"\ntopology = { kind = \"leaf-spine\", leaves = 10, spines = 4, hosts_per_leaf = 16, \
@@ -288,13 +288,9 @@ fn the_profile_of_the_authors_code() {
     };
     assert_eq!((pfc.accounting, pfc.xon_offset), (accounting, 3072));
     let ecn = c.switch.ecn.as_ref().expect("ECN");
-    let of_400 = ecn
-        .profiles
-        .iter()
-        .find(|p| p.0.bps() == 400_000_000_000)
-        .expect("400G");
+    let of_400 = ecn.at(Rate::from_gbps(400));
     assert_eq!(
-        (of_400.1.kmin_bytes, of_400.1.kmax_bytes),
+        (of_400.kmin_bytes, of_400.kmax_bytes),
         (1_600_000, 6_400_000)
     );
     let Sending::Control(ControlConfig::Dcqcn(d)) = c.nic.control else {
@@ -428,7 +424,7 @@ fn options_of_the_authors_simulator_elsewhere() {
     let profile = Some("conext21-code");
     let spec = parse("hpcc", &[], profile).expect("sound").spec.scheme;
     assert!(spec.in_order && spec.starts_first);
-    let Sending::Control(ControlConfig::Hpcc(hpcc)) = spec.control else {
+    let Sending::Control(ControlConfig::Hpcc(hpcc)) = spec.nic.control else {
         panic!("no HPCC")
     };
     assert_eq!(hpcc.alpha.0, Some(f64::INFINITY), "the lowest of all hops");

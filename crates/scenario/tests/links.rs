@@ -105,7 +105,7 @@ fn links_that_lose_frames_need_no_recovery_with_replay() {
 // LLR-13, LLR-30, PRE-292
 #[test]
 fn what_cannot_go_with_replay_is_refused() {
-    refused("llr = { replays = 7 }\n", &["`link` does not name \"llr\""]);
+    refused("llr = { replays = 7 }\n", &["`link` is not \"llr\""]);
     refused(
         "link = \"llr\"\nllr = { bytes = \"500B\" }\n",
         &["500 B", "largest frame"],

@@ -15,7 +15,7 @@ use crate::sets::{
 use dataplane::cc::bolt::SenderConfig;
 use dataplane::cc::dcqcn::{CnpClass, CnpReaction, DcqcnConfig};
 use dataplane::cc::fixed_window::FixedWindowConfig;
-use dataplane::cc::hpcc::{Arithmetic, Counted, Division, Fairness, HpccConfig, Reaction};
+use dataplane::cc::hpcc::{Arithmetic, Division, Fairness, HpccConfig, Reaction};
 use dataplane::cc::line_rate::LineRateConfig;
 use dataplane::config::{
     Accounting, Admission, Alpha, AssignBy, BaseRtt, Beside, Classify, ControlConfig, Departures,
@@ -173,9 +173,10 @@ fn bfc() {
         Classify::Dynamic {
             queues: 31,
             table: 3200,
-            sticky_ps: 4 * US
+            sticky_ps: 0
         }
     );
+    assert_eq!(c.switch.assign.sticky_hrtts, Some(2 << 16));
     assert_eq!(c.switch.schedule, Schedule::Drr { quantum: 1048 });
     assert_eq!(c.switch.mmu.admission, Admission::SharedPool);
     let bfc = *c.switch.hop.bfc().unwrap();
@@ -417,7 +418,7 @@ fn variants_of_hpcc() {
     let one = |set: &str| hpcc(&[&format!("scheme.hpcc.{set}")]);
     assert_eq!(one("reaction=per-ack").reaction, Reaction::PerAck);
     assert_eq!(one("reaction=per-rtt").reaction, Reaction::PerRtt);
-    assert_eq!(one("rate=rx").counted, Counted::Arrived);
+    assert_eq!(one("rate=rx").counted, Counter::Arrived);
     let c = config("hpcc", &["scheme.hpcc.rate=rx"]);
     assert_eq!(c.switch.int.unwrap().counter, Counter::Arrived);
     assert_eq!(one("alpha_fair=2").alpha, Fairness(Some(2.0)));
@@ -466,11 +467,7 @@ fn dcqcn() {
     let red = |c: &SchemeConfig, gbps: u64| {
         let ecn = c.switch.ecn.clone().unwrap();
         assert!(ecn.at_dequeue);
-        let (_, red) = ecn
-            .profiles
-            .into_iter()
-            .find(|(r, _)| r.bps() == gbps * 1_000_000_000)
-            .unwrap();
+        let red = ecn.at(Rate::from_gbps(gbps));
         (red.kmin_bytes, red.kmax_bytes, red.pmax)
     };
     assert_eq!(red(&c, 100), (100_000, 400_000, 0.2));
@@ -720,7 +717,7 @@ fn hosts_of_the_spfc_paper_have_the_values_of_the_papers_it_cites() {
     };
     assert_eq!(dcqcn, DcqcnConfig::paper());
     assert_eq!(c.nic.cnp_interval_ps, Some(PAPER_CNP_INTERVAL_PS));
-    let red = c.switch.ecn.unwrap().profiles[0].1;
+    let red = c.switch.ecn.unwrap().at(Rate::from_gbps(100));
     assert_eq!(
         (red.kmin_bytes, red.kmax_bytes, red.pmax),
         (12_500, 500_000, 0.01)
@@ -932,7 +929,7 @@ fn hpcc_without_pfc() {
             Classify::Dynamic {
                 queues: 31,
                 table: 3200,
-                sticky_ps: 4 * US,
+                sticky_ps: 0,
             },
         ),
     ] {
@@ -990,24 +987,17 @@ fn ecn_profiles_by_rate() {
     let profiles = "scheme.ecn.profiles=[{ rate = \"400Gbps\", kmin = \"1MB\", kmax = \"2MB\", pmax = 0.5 }, \
                     { rate = \"40Gbps\", kmin = \"10KB\", kmax = \"20KB\", pmax = 1.0 }]";
     let ecn = config("dcqcn", &[profiles]).switch.ecn.unwrap();
-    let found: Vec<_> = ecn
-        .profiles
-        .iter()
-        .map(|(rate, red)| (rate.bps(), red.kmin_bytes, red.kmax_bytes, red.pmax))
-        .collect();
+    let found = [100, 400].map(|gbps| {
+        let red = ecn.at(Rate::from_gbps(gbps));
+        (red.kmin_bytes, red.kmax_bytes, red.pmax)
+    });
     // 100 Gbps has none of its own: 2.5 times that of 40.
-    assert_eq!(
-        found,
-        [
-            (100_000_000_000, 25_000, 50_000, 1.0),
-            (400_000_000_000, 1_000_000, 2_000_000, 0.5)
-        ]
-    );
+    assert_eq!(found, [(25_000, 50_000, 1.0), (1_000_000, 2_000_000, 0.5)]);
     // With none below, the lowest.
     let high =
         "scheme.ecn.profiles=[{ rate = \"400Gbps\", kmin = \"1MB\", kmax = \"2MB\", pmax = 0.5 }]";
     let ecn = config("dcqcn", &[high]).switch.ecn.unwrap();
-    assert_eq!(ecn.profiles[0].1.kmin_bytes, 250_000);
+    assert_eq!(ecn.at(Rate::from_gbps(100)).kmin_bytes, 250_000);
 }
 
 /// Words that start with `PRE-`.

@@ -224,7 +224,7 @@ fn what_cannot_work_is_refused() {
     refused(
         "bfc",
         &["scheme.recovery=own"],
-        "that of expresspass, ndp and homa",
+        "that of receiver-driven transports",
     );
     refused(
         "expresspass",

@@ -9,6 +9,7 @@ use dataplane::hop::{Counter, Cx, HopScheme, Outcome, Pipeline, Ports, Site, Ste
 use dataplane::packet::{Frame, Packet, SchemeNumber, Words};
 use dataplane::param::{Conflict, Param};
 use dataplane::params;
+use dataplane::properties::{Properties, Property};
 use dataplane::sink::Sink;
 
 const FRAME_BYTES: u16 = 64;
@@ -45,8 +46,8 @@ impl Declaration for Brake {
         FRAME_BYTES
     }
 
-    fn can_deadlock(&self) -> bool {
-        true
+    fn provides(&self) -> Properties {
+        Properties::of(&[Property::CanDeadlock])
     }
 }
 

@@ -4,7 +4,7 @@
 //! the target the window grows by `step` per round trip. Above the target it shrinks to `keep` of its size, at most
 //! once per round trip.
 
-use dataplane::cc::{Control, Feedback, Needs, PathInfo, Scheme, floor_window};
+use dataplane::cc::{Control, Feedback, PathInfo, Scheme, floor_window};
 use dataplane::param::{Conflict, Param};
 use dataplane::params;
 use dataplane::units::{NS, Time};
@@ -37,8 +37,6 @@ impl Scheme for DelayAimd {
     const TITLE: &'static str = "Delay AIMD";
     const ABOUT: &'static str = "A window follows the time that packets spend in queues.";
     type Params = Config;
-    /// It needs no ECN marks and no telemetry.
-    const NEEDS: Needs = Needs::NOTHING;
 
     fn configure(params: Config) -> Result<Config, Conflict> {
         Ok(params)

@@ -2,9 +2,10 @@
 //! notices of switches lower it. Below one packet the flow is paced. The rules are in
 //! `specs/bolt.md`.
 
-use super::{Ack, Control, Feedback, Needs, PathInfo, Scheme, Sent};
+use super::{Ack, Control, Feedback, PathInfo, Scheme, Sent};
 use crate::packet::{Notice, ramp};
 use crate::param::{Conflict, Param};
+use crate::properties::{Properties, Property};
 use crate::units::Time;
 
 crate::params! {
@@ -60,10 +61,7 @@ impl Scheme for Bolt {
     const ABOUT: &'static str =
         "Switches permit increases of a window by packets, and their notices decrease it.";
     type Params = SenderConfig;
-    const NEEDS: Needs = Needs {
-        notices: true,
-        ..Needs::NOTHING
-    };
+    const PROVIDES: Properties = Properties::of(&[Property::ReadsNotices]);
 
     fn configure(config: SenderConfig) -> Result<SenderConfig, Conflict> {
         if config.min_window_bytes > config.max_window_bytes {

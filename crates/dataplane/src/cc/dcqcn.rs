@@ -7,10 +7,11 @@
 //! early once they change nothing, so a long silence costs no more than the way back to line rate.
 
 use super::{
-    ARITHMETIC, Arithmetic, Control, Feedback, Limit, Needs, Notification, PathInfo, Scheme,
-    WINDOW, floor_window,
+    ARITHMETIC, Arithmetic, Control, Feedback, Limit, Notification, PathInfo, Scheme, WINDOW,
+    floor_window,
 };
 use crate::param::{Conflict, InNetwork, MAX_SIZE_BYTES, Param};
+use crate::properties::{Properties, Property, Rule};
 use crate::units::{NEVER, Time};
 
 crate::words! {
@@ -143,14 +144,26 @@ impl Scheme for Dcqcn {
         "A rate that notifications of marked packets cut, and timers raise again.";
     type Params = DcqcnConfig;
     // DCQCN-21, DCQCN-22
-    const NEEDS: Needs = Needs {
-        ecn: true,
-        cnp: true,
-        ..Needs::NOTHING
-    };
+    const PROVIDES: Properties =
+        Properties::of(&[Property::ReadsEcn, Property::ReadsCnps, Property::Scannable]);
 
     fn configure(config: DcqcnConfig) -> Result<DcqcnConfig, Conflict> {
         Ok(config)
+    }
+
+    // NS3-60
+    fn rules(config: &DcqcnConfig) -> Vec<Rule> {
+        let has_more = config.byte_counter.is_some()
+            || config.reaction == CnpReaction::Immediate
+            || config.alpha_start != 1.0;
+        if !has_more {
+            return Vec::new();
+        }
+        crate::rules! {
+            wrong ["dcqcn"] with [ScanArbiter]:
+                "DCQCN with whole rates has the vendor's timers only",
+                "set dcqcn.reaction = \"sampled\", dcqcn.byte_counter = \"off\" and dcqcn.alpha_start = 1";
+        }
     }
 
     fn whole_rates(config: &DcqcnConfig) -> Option<bool> {

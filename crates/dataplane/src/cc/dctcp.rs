@@ -1,10 +1,9 @@
 //! DCTCP's sender: the window shrinks by half of the share of marked bytes (rules in
 //! `specs/dctcp.md`).
 
-use super::{
-    ARITHMETIC, Ack, Arithmetic, Control, Feedback, Needs, PathInfo, Scheme, floor_window,
-};
+use super::{ARITHMETIC, Ack, Arithmetic, Control, Feedback, PathInfo, Scheme, floor_window};
 use crate::param::{Conflict, Param};
+use crate::properties::{Properties, Property, Rule};
 use crate::units::Time;
 
 crate::params! {
@@ -61,13 +60,21 @@ impl Scheme for Dctcp {
     const ABOUT: &'static str = "A window that shrinks by half of the share of marked bytes.";
     type Params = DctcpConfig;
     // DCTCP-13, DCTCP-14
-    const NEEDS: Needs = Needs {
-        ecn: true,
-        ..Needs::NOTHING
-    };
+    const PROVIDES: Properties = Properties::of(&[Property::ReadsEcn, Property::Scannable]);
 
     fn configure(config: DctcpConfig) -> Result<DctcpConfig, Conflict> {
         Ok(config)
+    }
+
+    // NS3-60
+    fn rules(config: &DctcpConfig) -> Vec<Rule> {
+        if !config.slow_start {
+            return Vec::new();
+        }
+        crate::rules! {
+            wrong ["dctcp"] with [ScanArbiter]:
+                "DCTCP with whole rates starts at line rate", "set dctcp.slow_start = false";
+        }
     }
 
     fn whole_rates(config: &DctcpConfig) -> Option<bool> {

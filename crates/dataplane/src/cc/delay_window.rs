@@ -4,7 +4,7 @@
 //!
 //! The rules are in `specs/bfc.md`.
 
-use super::{Control, Feedback, Needs, PathInfo, Scheme, floor_window};
+use super::{Control, Feedback, PathInfo, Scheme, floor_window};
 use crate::param::{Conflict, Param};
 use crate::units::Time;
 
@@ -35,7 +35,6 @@ impl Scheme for DelayWindow {
     const ABOUT: &'static str =
         "A window that keeps the round trip near a target far above the base.";
     type Params = DelayWindowConfig;
-    const NEEDS: Needs = Needs::NOTHING;
 
     fn configure(config: DelayWindowConfig) -> Result<DelayWindowConfig, Conflict> {
         Ok(config)

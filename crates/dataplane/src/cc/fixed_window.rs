@@ -1,8 +1,9 @@
 //! A window that never changes: a flow sends as fast as its port while fewer bytes than that are in
 //! flight.
 
-use super::{Control, Feedback, Needs, PathInfo, Scheme};
+use super::{Control, Feedback, PathInfo, Scheme};
 use crate::param::{Conflict, MAX_SIZE_BYTES, Param};
+use crate::properties::{Properties, Property};
 use crate::units::Time;
 
 crate::params! {
@@ -27,7 +28,7 @@ impl Scheme for FixedWindow {
     const ABOUT: &'static str =
         "A flow sends as fast as its port while fewer bytes than a fixed window are in flight.";
     type Params = FixedWindowConfig;
-    const NEEDS: Needs = Needs::NOTHING;
+    const PROVIDES: Properties = Properties::of(&[Property::Scannable]);
 
     fn configure(config: FixedWindowConfig) -> Result<FixedWindowConfig, Conflict> {
         Ok(config)

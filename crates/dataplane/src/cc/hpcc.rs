@@ -14,11 +14,10 @@ mod registers;
 
 use std::sync::Arc;
 
-use super::{
-    ADDITIVE_INCREASE, Ack, Control, Feedback, Increase, Needs, PathInfo, Scheme, floor_window,
-};
+use super::{ADDITIVE_INCREASE, Ack, Control, Feedback, Increase, PathInfo, Scheme, floor_window};
 use crate::int::{Counter, IntFormat, IntHop, MAX_HOPS, Telemetry};
 use crate::param::{Conflict, Field, Param, Value};
+use crate::properties::{Properties, Property, Rule};
 use crate::units::Time;
 use registers::Registers;
 
@@ -79,16 +78,6 @@ crate::words! {
     }
 }
 
-crate::words! {
-    /// Which bytes switches count in telemetry.
-    pub enum Counted {
-        /// Those that leave.
-        Sent = "tx",
-        /// Those that join the queue.
-        Arrived = "rx",
-    }
-}
-
 /// A window per link, and the flow's window as their α-mean; infinity: as the smallest. `None`: one window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fairness(pub Option<f64>);
@@ -131,7 +120,7 @@ crate::params! {
                 "per ACK from a reference of the round trip (HPCC paper 3.2)",
             ),
         /// Which bytes switches count in telemetry: those that leave, or those that join the queue.
-        pub counted: Counted = Param::word("rate", Counted::WORDS)
+        pub counted: Counter = Param::word("rate", Counter::WORDS)
             .default("\"tx\"", "PRE-71", "what a port sends, not what it gets (HPCC paper 3.4)"),
         /// A window for each link, and the flow's as their α-mean; `"max-min"`: the smallest.
         pub alpha: Fairness = Param::number("alpha_fair", 0.05, 100.0).or(&["off", "max-min"])
@@ -221,10 +210,7 @@ impl Scheme for Hpcc {
         "A window from the telemetry of the fullest link of the path (Algorithm 1).";
     // HPCC-21, HPCC-22
     type Params = HpccConfig;
-    const NEEDS: Needs = Needs {
-        int: true,
-        ..Needs::NOTHING
-    };
+    const PROVIDES: Properties = Properties::of(&[Property::ReadsInt, Property::Scannable]);
 
     fn configure(config: HpccConfig) -> Result<HpccConfig, Conflict> {
         let is_plain = config.reaction == Reaction::Combined
@@ -247,10 +233,7 @@ impl Scheme for Hpcc {
     }
 
     fn counter(config: &HpccConfig) -> Counter {
-        match config.counted {
-            Counted::Sent => Counter::Sent,
-            Counted::Arrived => Counter::Arrived,
-        }
+        config.counted
     }
 
     fn with_telemetry(mut config: HpccConfig, format: IntFormat) -> HpccConfig {
@@ -258,16 +241,29 @@ impl Scheme for Hpcc {
         config
     }
 
-    // HPCC-41
-    fn telemetry_conflict(config: &HpccConfig, format: IntFormat) -> Option<Conflict> {
-        let is_wrong = config.arithmetic == Arithmetic::Fixed && format == IntFormat::Exact;
-        is_wrong.then(|| {
-            Conflict::new(
-                &["hpcc", "int"],
-                "HPCC in fixed point reads the records of 8 bytes, and telemetry is exact numbers",
-                "set int.format = \"wire\"",
-            )
-        })
+    // NS3-60, HPCC-41
+    fn rules(config: &HpccConfig) -> Vec<Rule> {
+        let mut rules = Vec::new();
+        let has_more = config.reaction == Reaction::PerAck
+            || config.alpha.0.is_some_and(f64::is_finite)
+            || config.division != Division::Exact;
+        if has_more {
+            rules.extend(crate::rules! {
+                wrong ["hpcc"] with [ScanArbiter]:
+                    "HPCC with whole rates reacts per ACK and round trip or per round trip, to one link, and divides \
+                     exactly",
+                    "set hpcc.reaction to \"combined\" or \"per-rtt\", alpha_fair to \"off\" or \"max-min\", and \
+                     division = \"exact\"";
+            });
+        }
+        if config.arithmetic == Arithmetic::Fixed {
+            rules.extend(crate::rules! {
+                wrong ["hpcc", "int"] with [ExactInt]:
+                    "HPCC in fixed point reads the records of 8 bytes, and telemetry is exact numbers",
+                    "set int.format = \"wire\"";
+            });
+        }
+        rules
     }
 }
 

@@ -1,7 +1,8 @@
 //! No congestion control: a flow sends as fast as its port, without a window.
 
-use super::{Control, Feedback, Needs, PathInfo, Scheme};
+use super::{Control, Feedback, PathInfo, Scheme};
 use crate::param::Conflict;
+use crate::properties::{Properties, Property};
 use crate::units::Time;
 
 crate::params! {
@@ -19,11 +20,11 @@ impl Scheme for LineRate {
     const TITLE: &'static str = "line rate";
     const ABOUT: &'static str = "A flow sends as fast as its port, without a window.";
     type Params = LineRateConfig;
-    const NEEDS: Needs = Needs {
-        path: false,
-        limits: false,
-        ..Needs::NOTHING
-    };
+    const PROVIDES: Properties = Properties::of(&[
+        Property::IgnoresPath,
+        Property::Unlimited,
+        Property::Scannable,
+    ]);
 
     fn configure(config: LineRateConfig) -> Result<LineRateConfig, Conflict> {
         Ok(config)

@@ -24,7 +24,8 @@ use std::fmt::Debug;
 
 use crate::added::List;
 use crate::int::{Counter, IntFormat};
-use crate::param::{Conflict, Field, Kind, MAX_RATE_BPS, Param, Params, Value, Values};
+use crate::param::{Conflict, Field, Kind, MAX_RATE_BPS, Param, Params, Value, Values, Word};
+use crate::properties::{Choice, Finding, Properties, Property, Rule};
 use crate::units::{NEVER, Time};
 pub use feedback::{Ack, Feedback, Loss, Sent};
 pub use mixed::{Mixed, PerClass};
@@ -112,8 +113,8 @@ pub trait Scheme: Control {
     const ABOUT: &'static str;
     /// Parameters ([`params!`](crate::params)). They can also be the configuration.
     type Params: Params;
-    /// Features of switches and receivers that it needs.
-    const NEEDS: Needs;
+    /// Properties of the control that other choices depend on, such as [`Property::ReadsEcn`].
+    const PROVIDES: Properties = Properties::NONE;
 
     /// Returns the configuration for values of its parameters.
     ///
@@ -141,9 +142,10 @@ pub trait Scheme: Control {
         config
     }
 
-    /// Returns the problem of the configuration with telemetry of this format, if there is one.
-    fn telemetry_conflict(_config: &Self::Config, _format: IntFormat) -> Option<Conflict> {
-        None
+    /// Returns the rules about combinations with other choices of a scenario, in addition to those
+    /// that follow from [`Self::PROVIDES`].
+    fn rules(_config: &Self::Config) -> Vec<Rule> {
+        Vec::new()
     }
 }
 
@@ -249,52 +251,6 @@ const ADDITIVE_INCREASE: &[Kind] = &[
     },
 ];
 
-/// Features of switches and receivers that a control needs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Needs {
-    /// It reacts to ECN marks.
-    pub ecn: bool,
-    /// It reads telemetry.
-    pub int: bool,
-    /// It reacts to congestion notification packets.
-    pub cnp: bool,
-    /// It reacts to notices of switches.
-    pub notices: bool,
-    /// It uses properties of the path: base round trip and BDP.
-    pub path: bool,
-    /// It limits the bytes in flight or the rate.
-    pub limits: bool,
-    /// It reads how many switches are on the path ([`PathInfo::hops`]).
-    pub hops: bool,
-}
-
-impl Needs {
-    /// Needs of a control that uses only ACKs.
-    pub const NOTHING: Self = Self {
-        ecn: false,
-        int: false,
-        cnp: false,
-        notices: false,
-        path: true,
-        limits: true,
-        hops: false,
-    };
-
-    /// Returns the needs of flows of which some have these needs and some the others.
-    #[must_use]
-    pub const fn and(self, other: Self) -> Self {
-        Self {
-            ecn: self.ecn || other.ecn,
-            int: self.int || other.int,
-            cnp: self.cnp || other.cnp,
-            notices: self.notices || other.notices,
-            path: self.path || other.path,
-            limits: self.limits && other.limits,
-            hops: self.hops || other.hops,
-        }
-    }
-}
-
 /// How a receiver notifies a sender of marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notification {
@@ -313,39 +269,6 @@ pub enum Notification {
     },
 }
 
-/// The declaration of a control, as data.
-#[derive(Clone, Copy, Debug)]
-pub struct Declaration {
-    /// Value in scenarios that selects it, and name of the table of its parameters.
-    pub name: &'static str,
-    /// Name in messages and documents.
-    pub title: &'static str,
-    /// Description, one sentence.
-    pub about: &'static str,
-    /// Its parameters.
-    pub params: &'static [Param],
-    /// Features of switches and receivers that it needs.
-    pub needs: Needs,
-    /// Returns its configuration for values.
-    pub configure: fn(&Values) -> Result<ControlConfig, Conflict>,
-}
-
-impl Declaration {
-    /// Returns the declaration of a control whose configuration `configure` makes.
-    pub(crate) const fn of<C: Scheme>(
-        configure: fn(&Values) -> Result<ControlConfig, Conflict>,
-    ) -> Self {
-        Self {
-            name: C::NAME,
-            title: C::TITLE,
-            about: C::ABOUT,
-            params: C::Params::PARAMS,
-            needs: C::NEEDS,
-            configure,
-        }
-    }
-}
-
 /// Properties of the path of a flow, known at its start.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PathInfo {
@@ -359,7 +282,7 @@ pub struct PathInfo {
     pub mtu: u32,
     /// Bytes on the wire of a full packet.
     pub frame_bytes: u32,
-    /// Number of switches on the shortest path; 0 if no control needs it ([`Needs::hops`]).
+    /// Number of switches on the shortest path; 0 if no control needs it ([`Property::ReadsHops`]).
     pub hops: u16,
     /// Traffic class of the flow.
     pub class: u8,
@@ -444,8 +367,8 @@ macro_rules! define {
         }
 
         /// All controls of this crate, in the order of the list.
-        pub const CONTROLS: &[Declaration] = &[$(
-            Declaration::of::<$module::$name>(|values| {
+        pub const CONTROLS: &[Word<ControlConfig>] = &[$(
+            word::<$module::$name>(|values| {
                 let params = <$module::$name as Scheme>::Params::read(values);
                 $module::$name::configure(params).map(ControlConfig::$name)
             }),
@@ -493,12 +416,6 @@ macro_rules! define {
 controls!(define);
 
 impl ControlConfig {
-    /// Returns what the control needs of switches and receivers.
-    #[must_use]
-    pub fn needs(&self) -> Needs {
-        scheme_of!(self, Of(config) => { let _ = config; Of::NEEDS }, config.needs)
-    }
-
     /// Returns the name of the control in sentences.
     #[must_use]
     pub fn title(&self) -> &'static str {
@@ -522,16 +439,84 @@ impl ControlConfig {
     pub fn counter(&self) -> Counter {
         scheme_of!(self, Of(config) => Of::counter(config), config.counter())
     }
+}
 
-    /// Returns the problem of the configuration with telemetry of this format, if there is one.
-    #[must_use]
-    pub fn telemetry_conflict(&self, format: IntFormat) -> Option<Conflict> {
-        scheme_of!(
-            self,
-            Of(config) => Of::telemetry_conflict(config, format),
-            config.telemetry_conflict(format)
-        )
+impl Choice for ControlConfig {
+    fn provides(&self) -> Properties {
+        use Property::{CnpFrames, CnpsWithData, ReadsInt, ReadsSentBytes};
+        let own = scheme_of!(self, Of(config) => { let _ = config; Of::PROVIDES }, config.provides);
+        let (is_frame, is_data) = match self.notification() {
+            Some(Notification::Frames { control, .. }) => (true, !control),
+            _ => (false, false),
+        };
+        let own = match self.whole_rates() {
+            Some(false) => own.minus(Property::Scannable),
+            _ => own,
+        };
+        own.with(CnpFrames, is_frame)
+            .with(CnpsWithData, is_data)
+            .with(
+                ReadsSentBytes,
+                own.has(ReadsInt) && self.counter() == Counter::Sent,
+            )
     }
+
+    fn rules(&self) -> Vec<Rule> {
+        let (own, title) = (self.provides(), self.title());
+        let mut rules = scheme_of!(self, Of(config) => Of::rules(config), config.rules.clone());
+        if own.has(Property::ReadsEcn) {
+            rules.extend(crate::rules! {
+                wrong ["control", "signal"] without [MarksEcn]:
+                    "this control reacts to ECN marks, and `signal` sets none", "set signal = \"ecn\"";
+            });
+        }
+        if own.has(Property::ReadsInt) {
+            rules.extend(crate::rules! {
+                wrong ["control", "signal"] without [WritesInt]:
+                    format!("{title} reads INT, and `signal` writes none"), "set signal = \"int\"";
+                doubtful ["ack"] with [SparseAcks]:
+                    format!("{title} reacts per ACK, and only every n-th packet gets one"),
+                    "set ack.every = 1";
+            });
+            if self.counter() != Counter::Sent {
+                rules.extend(crate::rules! {
+                    wrong ["control"] with [ReadsSentBytes]:
+                        "the controls of two classes read telemetry of different bytes, and switches write one",
+                        "set the same `rate` for both";
+                });
+            }
+        }
+        if own.has(Property::ReadsNotices) {
+            rules.extend(crate::rules! {
+                wrong ["notices", "control"] without [SendsNotices]:
+                    format!("{title} reacts to notices, and switches send none"), "set notices = \"bolt\"";
+                doubtful ["ack"] with [SparseAcks]:
+                    format!("{title} reads the marks of each packet, and only every n-th packet gets an ACK"),
+                    "set ack.every = 1";
+            });
+        }
+        if self.whole_rates() == Some(true) {
+            rules.push(Rule::new(whole_rates(), &[], &[Property::ScanArbiter]));
+        }
+        rules
+    }
+}
+
+/// Returns the finding about whole rates without the scan of ns-3, or the reverse.
+// NS3-60
+pub(crate) fn whole_rates() -> Finding {
+    Finding::wrong(
+        &["nic", "control"],
+        "nic.arbiter = \"scan\" works with whole rates, and only it does",
+        "set both: nic.arbiter = \"scan\" and arithmetic = \"integer\" of the control, or neither",
+    )
+}
+
+/// Returns a control as a value of `control`.
+const fn word<C: Scheme>(
+    configure: fn(&Values) -> Result<ControlConfig, Conflict>,
+) -> Word<ControlConfig> {
+    Word::new(C::NAME, C::Params::PARAMS, configure).titled(C::TITLE, C::ABOUT)
 }
 
 /// A control for which a NIC can be compiled.
@@ -540,11 +525,11 @@ pub(crate) trait Listed: Control {
     fn config(config: &ControlConfig) -> &Self::Config;
 }
 
-static LIST: List<Declaration> = List::new(CONTROLS);
+static LIST: List<Word<ControlConfig>> = List::new(CONTROLS);
 
 /// Adds a control for [`add_control`](crate::outside::add_control).
 pub(crate) fn add<C: Scheme>() {
-    let declared = Declaration::of::<C>(|values| {
+    let declared = word::<C>(|values| {
         let own = C::configure(C::Params::read(values))?;
         Ok(ControlConfig::Outside(OutsideControl::new::<C>(own)))
     });
@@ -553,6 +538,6 @@ pub(crate) fn add<C: Scheme>() {
 
 /// Returns all controls: those of this crate, and those that the program added.
 #[must_use]
-pub fn all() -> &'static [Declaration] {
+pub fn all() -> &'static [Word<ControlConfig>] {
     LIST.all()
 }

@@ -1,14 +1,12 @@
 //! A control from another crate, behind a trait object.
 
-use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use super::{
-    Control, ControlConfig, Feedback, Listed, Needs, Notification, PathInfo, Scheme, Sent,
-};
+use super::{Control, ControlConfig, Feedback, Listed, Notification, PathInfo, Scheme, Sent};
+use crate::added::AnyEq;
 use crate::int::{Counter, IntFormat};
-use crate::param::Conflict;
+use crate::properties::{Properties, Rule};
 use crate::units::Time;
 
 /// The configuration of a control from another crate.
@@ -16,8 +14,10 @@ use crate::units::Time;
 pub struct OutsideControl {
     /// The name of the control in sentences.
     pub title: &'static str,
-    /// What it needs of switches and receivers.
-    pub needs: Needs,
+    /// Properties that other choices depend on.
+    pub provides: Properties,
+    /// Rules about combinations with other choices.
+    pub(super) rules: Vec<Rule>,
     /// How receivers notify its flows of marks, if they do.
     pub notification: Option<Notification>,
     /// True if it computes with integer rates; `None`: it has no such option.
@@ -35,7 +35,8 @@ impl OutsideControl {
     pub(super) fn new<C: Scheme>(config: C::Config) -> Self {
         Self {
             title: C::TITLE,
-            needs: C::NEEDS,
+            provides: C::PROVIDES,
+            rules: C::rules(&config),
             notification: C::notification(&config),
             whole_rates: C::whole_rates(&config),
             own: Arc::new(Own::<C>(Arc::new(config))),
@@ -46,28 +47,27 @@ impl OutsideControl {
         self.own.counter()
     }
 
-    pub(crate) fn telemetry_conflict(&self, format: IntFormat) -> Option<Conflict> {
-        self.own.telemetry_conflict(format)
-    }
-
     pub(crate) fn with_telemetry(self, format: IntFormat) -> Self {
         self.own.with_telemetry(format)
     }
 }
 
 /// The configuration of any control.
-trait AnyConfig: Debug + Send + Sync {
+trait AnyConfig: AnyEq + Debug + Send + Sync {
     fn start(&self, path: &PathInfo, now: Time) -> Box<dyn AnyControl>;
-    fn as_any(&self) -> &dyn Any;
-    fn is_equal(&self, other: &dyn Any) -> bool;
     fn counter(&self) -> Counter;
-    fn telemetry_conflict(&self, format: IntFormat) -> Option<Conflict>;
     fn with_telemetry(&self, format: IntFormat) -> OutsideControl;
 }
 
 /// The configuration of one control.
 #[derive(Debug)]
 struct Own<C: Scheme>(Arc<C::Config>);
+
+impl<C: Scheme> PartialEq for Own<C> {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
 
 impl<C: Scheme> AnyConfig for Own<C> {
     fn start(&self, path: &PathInfo, now: Time) -> Box<dyn AnyControl> {
@@ -77,22 +77,8 @@ impl<C: Scheme> AnyConfig for Own<C> {
         })
     }
 
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn is_equal(&self, other: &dyn Any) -> bool {
-        other
-            .downcast_ref()
-            .is_some_and(|Self(other)| *other == self.0)
-    }
-
     fn counter(&self) -> Counter {
         C::counter(&self.0)
-    }
-
-    fn telemetry_conflict(&self, format: IntFormat) -> Option<Conflict> {
-        C::telemetry_conflict(&self.0, format)
     }
 
     fn with_telemetry(&self, format: IntFormat) -> OutsideControl {

@@ -2,11 +2,10 @@
 //! arrives there and of what it holds (rules in `specs/powertcp.md`). What it shares with θ-PowerTCP,
 //! which takes the power from round trips (`theta_powertcp.rs`), stands first.
 
-use super::{
-    ADDITIVE_INCREASE, Control, Feedback, Increase, Needs, PathInfo, Scheme, floor_window,
-};
+use super::{ADDITIVE_INCREASE, Control, Feedback, Increase, PathInfo, Scheme, floor_window};
 use crate::int::{IntFormat, IntHop, MAX_HOPS, Telemetry};
 use crate::param::{Conflict, Param};
+use crate::properties::{Properties, Property};
 use crate::units::Time;
 
 crate::params! {
@@ -250,10 +249,7 @@ impl Scheme for PowerTcp {
     const ABOUT: &'static str =
         "A window that follows the power of the path's fullest link, read from telemetry.";
     type Params = Self::Config;
-    const NEEDS: Needs = Needs {
-        int: true,
-        ..Needs::NOTHING
-    };
+    const PROVIDES: Properties = Properties::of(&[Property::ReadsInt]);
 
     fn configure(config: PowerTcpConfig) -> Result<PowerTcpConfig, Conflict> {
         Ok(config)

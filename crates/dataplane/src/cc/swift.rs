@@ -1,8 +1,9 @@
 //! Swift's sender: two windows, one of which keeps the delay in the network near its target, the other
 //! the delay in hosts; below one packet the flow is paced (rules in `specs/swift.md`).
 
-use super::{Ack, Control, Feedback, Loss, Needs, PathInfo, Scheme};
+use super::{Ack, Control, Feedback, Loss, PathInfo, Scheme};
 use crate::param::{Conflict, InNetwork, Param};
+use crate::properties::{Properties, Property};
 use crate::units::{Time, US};
 
 crate::params! {
@@ -163,10 +164,7 @@ impl Scheme for Swift {
     const TITLE: &'static str = "Swift";
     const ABOUT: &'static str = "Two windows, for the delays in the network and in hosts; below one packet flows are paced.";
     type Params = SwiftConfig;
-    const NEEDS: Needs = Needs {
-        hops: true,
-        ..Needs::NOTHING
-    };
+    const PROVIDES: Properties = Properties::of(&[Property::ReadsHops]);
 
     fn configure(config: SwiftConfig) -> Result<SwiftConfig, Conflict> {
         if config.fs_range_ps.is_some() && config.fs_min_cwnd >= config.fs_max_cwnd {

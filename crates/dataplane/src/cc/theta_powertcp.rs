@@ -2,7 +2,7 @@
 //! gradient (rules in `specs/powertcp.md`).
 
 use super::powertcp::{Measured, PowerConfig, PowerWindow};
-use super::{Ack, Control, Feedback, Needs, PathInfo, Scheme, floor_window};
+use super::{Ack, Control, Feedback, PathInfo, Scheme, floor_window};
 use crate::param::Conflict;
 use crate::units::Time;
 
@@ -30,7 +30,6 @@ impl Scheme for ThetaPowerTcp {
     const ABOUT: &'static str =
         "A window that follows the power of the path, taken from round trips and their gradient.";
     type Params = PowerConfig;
-    const NEEDS: Needs = Needs::NOTHING;
 
     fn configure(config: PowerConfig) -> Result<PowerConfig, Conflict> {
         Ok(config)

@@ -2,9 +2,10 @@
 //! `specs/timely.md`).
 
 use super::{
-    ARITHMETIC, Arithmetic, Control, Feedback, Limit, Needs, PathInfo, Scheme, WINDOW, floor_window,
+    ARITHMETIC, Arithmetic, Control, Feedback, Limit, PathInfo, Scheme, WINDOW, floor_window,
 };
 use crate::param::{Conflict, InNetwork, Param};
+use crate::properties::{Properties, Property, Rule};
 use crate::units::{Time, US};
 
 crate::params! {
@@ -110,7 +111,7 @@ impl Scheme for Timely {
     const ABOUT: &'static str = "A rate that follows the slope of the round-trip time.";
     type Params = TimelyConfig;
     // TIMELY-15, TIMELY-16
-    const NEEDS: Needs = Needs::NOTHING;
+    const PROVIDES: Properties = Properties::of(&[Property::Scannable]);
 
     fn configure(config: TimelyConfig) -> Result<TimelyConfig, Conflict> {
         let (low, high) = (config.t_low_ps, config.t_high_ps);
@@ -122,6 +123,17 @@ impl Scheme for Timely {
             ));
         }
         Ok(config)
+    }
+
+    // NS3-60
+    fn rules(config: &TimelyConfig) -> Vec<Rule> {
+        if config.gradient == Gradient::Original {
+            return Vec::new();
+        }
+        crate::rules! {
+            wrong ["timely"] with [ScanArbiter]:
+                "TIMELY with whole rates has the original band", "set timely.gradient = \"original\"";
+        }
     }
 
     fn whole_rates(config: &TimelyConfig) -> Option<bool> {

@@ -1,12 +1,12 @@
 //! A hop scheme from another crate, behind a trait object.
 
-use std::any::Any;
 use std::fmt::Debug;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use super::any_sink::AnySink;
 use super::{CreditSums, Cx, HopScheme, Outcome, Pipeline, Site, Step, Steps, Topology};
+use crate::added::AnyEq;
 use crate::declaration::Declaration;
 use crate::packet::{Arena, Packet, PacketId, SchemeNumber};
 use crate::sink::Sink;
@@ -38,16 +38,20 @@ impl OutsideHopConfig {
 }
 
 /// Configuration of any hop scheme, as a trait object.
-trait AnyConfig: Debug + Send + Sync {
+trait AnyConfig: AnyEq + Debug + Send + Sync {
     fn declaration(&self) -> &dyn Declaration;
     fn state(&self, site: &Site<'_>) -> Box<dyn AnyHop>;
-    fn as_any(&self) -> &dyn Any;
-    fn is_equal(&self, other: &dyn Any) -> bool;
 }
 
 /// Configuration of one hop scheme.
 #[derive(Debug)]
 struct Own<H: HopScheme>(H::Config);
+
+impl<H: HopScheme> PartialEq for Own<H> {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
 
 impl<H: HopScheme> AnyConfig for Own<H> {
     fn declaration(&self) -> &dyn Declaration {
@@ -56,16 +60,6 @@ impl<H: HopScheme> AnyConfig for Own<H> {
 
     fn state(&self, site: &Site<'_>) -> Box<dyn AnyHop> {
         Box::new(H::new(&self.0, site))
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn is_equal(&self, other: &dyn Any) -> bool {
-        other
-            .downcast_ref()
-            .is_some_and(|Self(other)| *other == self.0)
     }
 }
 

@@ -3,53 +3,43 @@
 //! replace windows.
 
 use super::floodgate::params::{
-    AMOUNT, GROUPS, RELEASE, SEEN_BY_ECN, SEEN_BY_INT, VOQS, VUP, checked, holds, thresholds,
+    GROUPS, RELEASE, SEEN_BY_ECN, SEEN_BY_INT, SeenByEcn, SeenByInt, VOQS, VUP, checked, voqs,
 };
-use super::floodgate::{FloodgateConfig, HoldBy};
+use super::floodgate::{Amount, FloodgateConfig, HoldBy, HostPauseBy, PauseThresholds, Release};
 use crate::declaration::{Around, Spec};
-use crate::param::{Conflict, MAX_SIZE_BYTES, Param, Params, Values};
+use crate::param::{Conflict, MAX_SIZE_BYTES, Param};
+use crate::units::Time;
 
-const PARAMS: &[Param] = &[
-    Param::either("threshold", AMOUNT)
-        .default("1.0", "PRE-103", "hop BDPs, not in the paper, our choice")
-        .about(
-            "Pause threshold of the egress queue at the last hop, and of what is held elsewhere.",
-        ),
-    Param::size("resume_below", 0, MAX_SIZE_BYTES)
-        .default(
-            "\"0B\"",
-            "PRE-103",
-            "resumed below the same threshold, our choice",
-        )
-        .about("Resumed this many bytes below."),
-    Param::flag("hosts")
-        .default("false", "PRE-103", "switches only (Floodgate paper B)")
-        .about("Pauses reach hosts, too."),
-    VOQS,
-    GROUPS,
-    RELEASE,
-    VUP,
-    SEEN_BY_ECN,
-    SEEN_BY_INT,
-    Param::size("frame", 1, 1_518)
-        .default("\"64B\"", "PRE-108", "smallest Ethernet frame, our choice")
-        .about("Bytes of a pause and a resume."),
-];
-
-/// The scheme `pfc-tag` of scenarios, which is a configuration of Floodgate.
-#[derive(Clone, Copy, Debug)]
-pub struct PfcTag(FloodgateConfig);
-
-impl Params for PfcTag {
-    const PARAMS: &'static [Param] = PARAMS;
-
-    fn read(values: &Values) -> Self {
-        let thresholds =
-            thresholds(values, "threshold", "resume_below").expect("it has no other words");
-        Self(FloodgateConfig {
-            host_pause: values.flag("hosts").then_some(thresholds),
-            ..holds(values, HoldBy::Tags(thresholds))
-        })
+crate::params! {
+    /// Parameters of PFC with tag.
+    #[derive(Clone, Copy, Debug)]
+    pub struct PfcTag {
+        /// Pause threshold of the egress queue at the last hop, and of what is held elsewhere.
+        threshold: Amount = Param::either("threshold", Amount::KINDS)
+            .default("1.0", "PRE-103", "hop BDPs, not in the paper, our choice"),
+        /// Resumed this many bytes below.
+        resume_below: u64 = Param::size("resume_below", 0, MAX_SIZE_BYTES)
+            .default("\"0B\"", "PRE-103", "resumed below the same threshold, our choice"),
+        /// Pauses reach hosts, too.
+        hosts: bool = Param::flag("hosts")
+            .default("false", "PRE-103", "switches only (Floodgate paper B)"),
+        /// VOQs of a switch.
+        voqs: Option<u16> = VOQS,
+        /// A switch that forwards up and down keeps half of the VOQs for destinations below it.
+        groups: bool = GROUPS,
+        /// Released packets join the egress queue, or one behind it, which sends when no other
+        /// packet waits (at most four traffic classes).
+        release: Release = RELEASE,
+        /// The ingress pipeline hears of empty VOQs at multiples of this time.
+        vup_ps: Option<Time> = VUP,
+        /// Whether ECN counts what is held for the egress, too.
+        ecn: SeenByEcn = SEEN_BY_ECN,
+        /// Whether INT of a packet that was held tells the bytes of all VOQs, or always those of the
+        /// egress queue.
+        int: SeenByInt = SEEN_BY_INT,
+        /// Bytes of a pause and a resume.
+        frame_bytes: u16 = Param::size("frame", 1, 1_518)
+            .default("\"64B\"", "PRE-108", "smallest Ethernet frame, our choice"),
     }
 }
 
@@ -58,7 +48,21 @@ impl Spec for PfcTag {
     type Params = Self;
     type Config = FloodgateConfig;
 
-    fn configure(params: Self, _around: &Around) -> Result<FloodgateConfig, Conflict> {
-        checked(params.0)
+    fn configure(of: Self, _around: &Around) -> Result<FloodgateConfig, Conflict> {
+        let thresholds = PauseThresholds {
+            off: of.threshold,
+            on_below_bytes: of.resume_below,
+        };
+        checked(FloodgateConfig {
+            by: HoldBy::Tags(thresholds),
+            voqs: voqs(of.voqs, of.groups),
+            release: of.release,
+            ecn_sees_held: of.ecn == SeenByEcn::EgressAndVoqs,
+            int_sees_held: of.int == SeenByInt::Voqs,
+            host_pause: of.hosts.then_some(thresholds),
+            host_pause_by: HostPauseBy::Held,
+            vup_ps: of.vup_ps,
+            frame_bytes: of.frame_bytes,
+        })
     }
 }

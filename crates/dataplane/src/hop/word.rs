@@ -7,6 +7,7 @@ use crate::declaration::{Around, Counter, Declaration, Spec};
 use crate::packet::{Packet, SchemeNumber};
 use crate::param::{Conflict, Param, Params, Values};
 use crate::ports::Ports;
+use crate::properties::{Choice, Properties, Rule};
 
 /// A value of `scheme.backpressure`, as data.
 #[derive(Clone, Copy, Debug)]
@@ -112,5 +113,16 @@ impl Debug for HopSpec {
     /// Writes the same text in every process, because the hash of a scenario contains it.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.debug_tuple(self.word()).field(&self.values()).finish()
+    }
+}
+
+impl Choice for HopSpec {
+    fn provides(&self) -> Properties {
+        self.declaration()
+            .map_or(Properties::NONE, Declaration::provides)
+    }
+
+    fn rules(&self) -> Vec<Rule> {
+        self.declaration().map_or_else(Vec::new, Declaration::rules)
     }
 }

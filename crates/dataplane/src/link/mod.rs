@@ -14,8 +14,9 @@ pub mod llr;
 
 use crate::declaration::{Around, Counter, Declaration, Scheme, Spec};
 use crate::packet::{Packet, PacketId};
-use crate::param::{Conflict, Param, Params, Values};
+use crate::param::{Params, Word};
 use crate::ports::Ports;
+use crate::properties::{Choice, Properties, Property, Rule};
 use crate::units::{Rate, Time};
 
 /// Properties of a node's ports, for the state of its links.
@@ -153,9 +154,12 @@ macro_rules! make_config {
         }
 
         impl LinkConfig {
-            /// Names of all schemes in scenarios, and the parameters of each.
-            pub const WORDS: &'static [(&'static str, &'static [Param])] =
-                &[$((<$config as Spec>::NAME, <$config as Params>::PARAMS)),*];
+            /// Values of `link` that select a scheme. Each configures that scheme alone.
+            pub const WORDS: &'static [Word<Self>] =
+                &[$(Word::new(<$config as Spec>::NAME, <$config as Params>::PARAMS, |values| {
+                    let config = <$config>::configure(Params::read(values), &Around::default())?;
+                    Ok(Self { $question: Some(config), ..Self::default() })
+                })),*];
 
             /// Names of all schemes in scenarios.
             pub const NAMES: &'static [&'static str] = &[$(<$config as Spec>::NAME),*];
@@ -163,15 +167,10 @@ macro_rules! make_config {
             /// Names that select one scheme or none.
             pub const ALONE: &'static [&'static str] = &["none", $(<$config as Spec>::NAME),*];
 
-            /// Adds the scheme with this name and these values of its parameters.
-            ///
-            /// # Errors
-            /// Values that are not compatible with each other.
-            pub fn with(mut self, word: &str, values: &Values) -> Result<Self, Conflict> {
-                $(if word == <$config as Spec>::NAME {
-                    self.$question = Some(<$config>::configure(Params::read(values), &Around::default())?);
-                })*
-                Ok(self)
+            /// Returns the schemes of both configurations.
+            #[must_use]
+            pub fn and(self, other: Self) -> Self {
+                Self { $($question: self.$question.or(other.$question),)* }
             }
 
             /// Returns the names of the selected schemes.
@@ -239,6 +238,17 @@ macro_rules! make_links {
 }
 link_schemes!(make_links);
 
+impl Choice for LinkConfig {
+    fn provides(&self) -> Properties {
+        let all = self.declarations().map(Declaration::provides);
+        all.fold(Properties::NONE, Properties::and)
+    }
+
+    fn rules(&self) -> Vec<Rule> {
+        self.declarations().flat_map(Declaration::rules).collect()
+    }
+}
+
 /// Names that `backpressure` accepts too, because it was their key before `link` existed.
 pub const ALSO_BACKPRESSURE: &[&str] = &["cbfc"];
 
@@ -247,9 +257,7 @@ impl LinkConfig {
     // LLR-30
     #[must_use]
     pub fn not_carried(&self) -> Option<&'static str> {
-        let has_numbers = self
-            .declarations()
-            .any(|scheme| scheme.replays_lost_frames());
+        let has_numbers = self.provides().has(Property::Replays);
         has_numbers.then_some("links number their frames in the preamble, which no socket carries")
     }
 }

@@ -6,6 +6,7 @@ use crate::cc::{Control, Feedback, Listed, Loss, Mixed, PerClass, Sent};
 use crate::config::{NicConfig, Sending};
 use crate::ids::FlowSlot;
 use crate::packet::{Cold, Kind, Packet, Stamp, flag};
+use crate::properties::Property;
 use crate::reliability::{Lost, News, Reply};
 use crate::units::{NEVER, Time};
 
@@ -103,7 +104,10 @@ impl<C: Chosen> Active<'_, C> {
         let psn = flow.take_number(now);
         let hash = match &mut flow.spray {
             Some(spray) => {
-                let is_counted = config.recovery.properties().repeats_by_count();
+                let recovery = config.recovery.properties();
+                // ACKs contain only a count of arrived packets.
+                let is_counted =
+                    recovery.has(Property::Selective) && !recovery.has(Property::RepeatsPackets);
                 let arrived_below = if is_counted { 0 } else { flow.acked };
                 spray.next(now, psn, arrived_below, draw)
             }

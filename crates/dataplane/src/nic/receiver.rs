@@ -7,6 +7,7 @@ use crate::counters::NicCounters;
 use crate::flow::packets_of;
 use crate::hash::mix32;
 use crate::packet::{Arena, Kind, Packet, PacketId, Stamp, flag};
+use crate::properties::Property;
 use crate::reliability::{Answer, Data};
 use crate::replies::{Peer, turn};
 use crate::sink::Sink;
@@ -63,7 +64,7 @@ impl Common {
             if !is_new {
                 flows.open.remove(packet.flow);
             }
-            if config.recovery.properties().repeats {
+            if config.recovery.properties().has(Property::RepeatsPackets) {
                 flows.complete(packet.flow, now);
             }
         } else if is_new {

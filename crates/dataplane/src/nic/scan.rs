@@ -17,6 +17,7 @@ use crate::ids::FlowSlot;
 use crate::ns3::integer::{Control, Tick};
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, Stamp, flag};
 use crate::prefetch::prefetch;
+use crate::properties::Property;
 use crate::sink::Sink;
 use crate::units::{Time, cut_serialisation_ps};
 use crate::wait::Wait;
@@ -283,7 +284,8 @@ impl Scan {
                 .start
                 .end(cold.stamp.completion_ps(), now, pair.retransmitted);
             sink.finished(end);
-        } else if packet.kind() == Kind::Nak && config.recovery.properties().repairs {
+        } else if packet.kind() == Kind::Nak && config.recovery.properties().has(Property::Repairs)
+        {
             pair.next = pair.acked; // NS3-22
         }
         let marked = packet.has(flag::CE);

@@ -14,9 +14,11 @@
 //! whose number stands beside it: the declaration counts as the code of the rule.
 
 mod typed;
+mod word;
 
 use crate::units::{MS, Time};
 pub use typed::{Field, Params, first, joined, sentence};
+pub use word::Word;
 
 /// Longest time that a parameter takes: a second, in ps.
 pub const MAX_TIME_PS: Time = 1_000 * MS;

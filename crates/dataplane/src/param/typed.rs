@@ -50,6 +50,17 @@ impl Field for bool {
     }
 }
 
+/// Empty if the parameter does not act.
+impl Field for &'static str {
+    fn of(value: Option<&Value>) -> Self {
+        match value {
+            None => "",
+            Some(Value::Word(word)) => word,
+            Some(other) => panic!("{other:?} is not a word"),
+        }
+    }
+}
+
 /// `None` if the parameter does not act, and for a word such as `"off"`.
 impl<T: Field> Field for Option<T> {
     fn of(value: Option<&Value>) -> Self {

@@ -16,7 +16,8 @@ mod tests;
 
 use std::fmt::Debug;
 
-use crate::param::{Conflict, Param, Params, Values};
+use crate::param::{Conflict, Param, Params, Word};
+use crate::properties::{Choice, Properties, Property, Rule};
 use crate::units::Time;
 pub use bitmap::BitmapConfig;
 pub use oblivious::ObliviousConfig;
@@ -81,19 +82,6 @@ pub(crate) trait Policy: Debug + Sized {
     fn feedback(&mut self, _config: &Self::Config, _now: Time, _entropy: u32, _verdict: Verdict) {}
 }
 
-/// Declaration of a policy, as data.
-#[derive(Clone, Copy, Debug)]
-pub struct Declaration {
-    /// Value of the key `path` in scenarios, and name of the table of its parameters.
-    pub name: &'static str,
-    /// Description of the policy.
-    pub about: &'static str,
-    /// Parameters of the policy.
-    pub params: &'static [Param],
-    /// Builds the configuration from values.
-    pub configure: fn(&Values) -> Result<SprayConfig, Conflict>,
-}
-
 macro_rules! define {
     ($($name:ident($module:ident, $config:ident),)*) => {
         /// Configured path policy of senders.
@@ -106,15 +94,11 @@ macro_rules! define {
         }
 
         /// All policies, in the order of the list.
-        pub const POLICIES: &[Declaration] = &[$(
-            Declaration {
-                name: $module::$name::NAME,
-                about: $module::$name::ABOUT,
-                params: <$config as Params>::PARAMS,
-                configure: |values| {
-                    $module::$name::checked(Params::read(values)).map(SprayConfig::$name)
-                },
-            },
+        pub const POLICIES: &[Word<SprayConfig>] = &[$(
+            Word::new($module::$name::NAME, <$config as Params>::PARAMS, |values| {
+                $module::$name::checked(Params::read(values)).map(SprayConfig::$name)
+            })
+            .titled("", $module::$name::ABOUT),
         )*];
 
         impl SprayConfig {
@@ -137,6 +121,36 @@ macro_rules! define {
     };
 }
 policies!(define);
+
+// SPR-07
+impl Choice for SprayConfig {
+    fn provides(&self) -> Properties {
+        Properties::of(&[Property::SenderPaths]).with(Property::Labels, self.has_labels())
+    }
+
+    fn rules(&self) -> Vec<Rule> {
+        let name = self.name();
+        let mut rules = crate::rules! {
+            wrong ["path", "recovery"] without [AnyOrder, ReceiverDriven]:
+                format!(
+                    "path = \"{name}\" makes packets overtake each other, and go-back-N takes each overtaken one \
+                     for a loss"
+                ),
+                "set recovery = \"irn\" or \"ideal\", or \"none\" on a lossless network";
+            wrong ["path", "nic"] with [ScanArbiter]:
+                format!("nic.arbiter = \"scan\" sends a flow on one path, and path = \"{name}\" on several"),
+                "set nic.arbiter = \"ring\", or path = \"flow\"";
+        };
+        if self.has_labels() {
+            rules.extend(crate::rules! {
+                wrong ["path", "classify"] with [QueuesByHash] without [ReceiverDriven]:
+                    format!("path = \"{name}\" puts labels in the place of the hash that `classify` goes by"),
+                    "set path = \"oblivious\", or classify = \"fifo\"";
+            });
+        }
+        rules
+    }
+}
 
 macro_rules! define_state {
     ($($name:ident($module:ident, $config:ident),)*) => {

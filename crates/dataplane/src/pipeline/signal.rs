@@ -4,71 +4,30 @@ use crate::config::{EcnConfig, IntConfig, Red, Scope};
 use crate::int::{Counter, IntFormat, IntHop};
 use crate::units::Rate;
 
-/// One port's marking profile, thresholds in bytes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Profile {
-    kmin: u64,
-    kmax: u64,
-    pmax: f64,
-}
-
 /// ECN of a switch.
 #[derive(Debug)]
 pub(crate) struct Marker {
-    profiles: Vec<Profile>,
+    /// The profile of each port.
+    profiles: Vec<Red>,
     pub scope: Scope,
     /// ACKs and pause frames draw as well.
     pub replay: bool,
 }
 
 impl Marker {
-    /// Every port takes the profile of its rate; one whose rate has no profile of its own takes
-    /// that of the next lower rate (the lowest, if there is none), scaled by the ratio of rates.
+    /// Creates the state for ports with these rates.
     pub fn new(config: &EcnConfig, rates: impl Iterator<Item = Rate>) -> Self {
-        let profiles = rates.map(|rate| Self::profile(config, rate)).collect();
         Self {
-            profiles,
+            profiles: rates.map(|rate| config.at(rate)).collect(),
             scope: config.scope,
             replay: config.replay,
         }
     }
 
-    // SW-31
-    fn profile(config: &EcnConfig, rate: Rate) -> Profile {
-        let below = config
-            .profiles
-            .iter()
-            .filter(|(r, _)| r.bps() <= rate.bps())
-            .max_by_key(|(r, _)| r.bps());
-        let nearest = below.or_else(|| config.profiles.iter().min_by_key(|(r, _)| r.bps()));
-        let Some(&(
-            of,
-            Red {
-                kmin_bytes,
-                kmax_bytes,
-                pmax,
-            },
-        )) = nearest
-        else {
-            return Profile {
-                kmin: u64::MAX,
-                kmax: u64::MAX,
-                pmax: 0.0,
-            };
-        };
-        let scale =
-            |bytes: u64| (u128::from(bytes) * u128::from(rate.bps()) / u128::from(of.bps())) as u64;
-        Profile {
-            kmin: scale(kmin_bytes),
-            kmax: scale(kmax_bytes),
-            pmax,
-        }
-    }
-
     /// This many bytes are never marked at a port, nor are fewer.
     pub fn unmarked(&self, port: u16) -> u32 {
-        let kmin = self.profiles[port as usize].kmin;
-        u32::try_from(kmin).unwrap_or(u32::MAX)
+        let kmin_bytes = self.profiles[port as usize].kmin_bytes;
+        u32::try_from(kmin_bytes).unwrap_or(u32::MAX)
     }
 
     /// Whether a packet that sees `bytes` in its scope is marked; `unit` draws from [0, 1).
@@ -76,12 +35,12 @@ impl Marker {
     #[inline]
     pub fn marks(&self, port: u16, bytes: u64, unit: impl FnOnce() -> f64) -> bool {
         let p = &self.profiles[port as usize];
-        if bytes <= p.kmin {
+        if bytes <= p.kmin_bytes {
             false
-        } else if bytes > p.kmax {
+        } else if bytes > p.kmax_bytes {
             true
         } else {
-            unit() < p.pmax * (bytes - p.kmin) as f64 / (p.kmax - p.kmin) as f64
+            unit() < p.pmax * (bytes - p.kmin_bytes) as f64 / (p.kmax_bytes - p.kmin_bytes) as f64
         }
     }
 }

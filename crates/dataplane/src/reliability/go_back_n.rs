@@ -1,12 +1,12 @@
 //! Go-back-N: the receiver accepts packets only in order and reports a gap with a NAK. The sender
 //! then sends all packets from the first missing one again. It does the same after a timeout.
 
-use super::Surroundings;
 use super::arrivals::Arrivals;
-use super::{Answer, Data, Lost, News, Progress, Properties, Received, Reliability, Reply};
+use super::{Answer, Data, Lost, News, Progress, Received, Reliability, Reply};
 use crate::cc::PathInfo;
 use crate::packet::{Kind, flag};
 use crate::param::{Conflict, InNetwork, Param};
+use crate::properties::{Properties, Property, Rule};
 use crate::units::{NEVER, Time, US};
 
 /// Parameters of go-back-N.
@@ -69,12 +69,7 @@ impl Reliability for GoBackN {
     type Config = GoBackNConfig;
     const NAME: &'static str = "go-back-n";
     type Params = GoBackNParams;
-    const PROPERTIES: Properties = Properties {
-        repairs: true,
-        any_order: false,
-        repeats: true,
-        selective: false,
-    };
+    const PROVIDES: Properties = Properties::of(&[Property::Repairs, Property::RepeatsPackets]);
 
     // NS3-22
     fn configure(of: GoBackNParams) -> Result<GoBackNConfig, Conflict> {
@@ -85,21 +80,21 @@ impl Reliability for GoBackN {
         })
     }
 
-    fn warning(config: &GoBackNConfig, around: Surroundings) -> Option<Conflict> {
-        if around.sprays {
-            return Some(Conflict::new(
-                &["path", "recovery"],
+    fn rules(config: &GoBackNConfig) -> Vec<Rule> {
+        let mut rules = crate::rules! {
+            doubtful ["path", "recovery"] with [Reorders]:
                 "go-back-N takes every packet that overtakes another for a loss",
-                "set recovery = \"none\" on a lossless network, or \"irn\" or \"ideal\", which take packets in any order",
-            ));
+                "set recovery = \"none\" on a lossless network, or \"irn\" or \"ideal\", which take packets in any order";
+        };
+        if config.timeout_ps == NEVER {
+            let message = "without a timeout a flow whose last packet is dropped waits for ever";
+            let hint = "give go-back-n.timeout a time";
+            rules.extend(crate::rules! {
+                doubtful ["go-back-n", "admission"] with [MayDrop] without [NoOverflow, Reorders]: message, hint;
+                doubtful ["go-back-n", "admission"] with [Guard] without [Reorders]: message, hint;
+            });
         }
-        (config.timeout_ps == NEVER && around.drops).then(|| {
-            Conflict::new(
-                &["go-back-n", "admission"],
-                "without a timeout a flow whose last packet is dropped waits for ever",
-                "give go-back-n.timeout a time",
-            )
-        })
+        rules
     }
 
     #[inline]

@@ -4,9 +4,10 @@
 use std::collections::VecDeque;
 
 use super::arrivals::Arrivals;
-use super::{Answer, Data, Lost, News, Progress, Properties, Received, Reliability, Reply};
+use super::{Answer, Data, Lost, News, Progress, Received, Reliability, Reply};
 use crate::cc::PathInfo;
 use crate::param::{Conflict, Param};
+use crate::properties::{Properties, Property};
 use crate::units::Time;
 
 crate::params! {
@@ -32,12 +33,12 @@ impl Reliability for Ideal {
     const NAME: &'static str = "ideal";
     type Params = IdealConfig;
 
-    const PROPERTIES: Properties = Properties {
-        repairs: true,
-        any_order: true,
-        repeats: false,
-        selective: true,
-    };
+    const PROVIDES: Properties = Properties::of(&[
+        Property::Repairs,
+        Property::AnyOrder,
+        Property::Selective,
+        Property::AnnouncesDrops,
+    ]);
 
     fn configure(config: IdealConfig) -> Result<IdealConfig, Conflict> {
         Ok(config)

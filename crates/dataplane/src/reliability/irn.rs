@@ -1,13 +1,13 @@
 //! IRN: the receiver accepts packets in any order and sends a NAK for each packet that arrives
 //! after a gap. The sender repeats single packets (rules in `specs/recovery.md`).
 
-use super::Surroundings;
 use super::arrivals::Arrivals;
 use super::numbers::Numbers;
-use super::{Answer, Data, Lost, News, Progress, Properties, Received, Reliability, Reply};
+use super::{Answer, Data, Lost, News, Progress, Received, Reliability, Reply};
 use crate::cc::PathInfo;
 use crate::packet::Kind;
 use crate::param::{Conflict, Field, InNetwork, MAX_SIZE_BYTES, Param, Value};
+use crate::properties::{Properties, Property, Rule};
 use crate::units::{NEVER, Time, US};
 
 /// Limit of IRN on the bytes in flight (BDP-FC).
@@ -99,12 +99,12 @@ impl Reliability for Irn {
     type Config = IrnConfig;
     const NAME: &'static str = "irn";
     type Params = IrnConfig;
-    const PROPERTIES: Properties = Properties {
-        repairs: true,
-        any_order: true,
-        repeats: true,
-        selective: true,
-    };
+    const PROVIDES: Properties = Properties::of(&[
+        Property::Repairs,
+        Property::AnyOrder,
+        Property::RepeatsPackets,
+        Property::Selective,
+    ]);
 
     fn configure(config: IrnConfig) -> Result<IrnConfig, Conflict> {
         if config.rto_low_ps > config.rto_high_ps {
@@ -117,22 +117,20 @@ impl Reliability for Irn {
         Ok(config)
     }
 
-    fn warning(config: &IrnConfig, around: Surroundings) -> Option<Conflict> {
-        // REC-20
-        if around.sprays && config.lost_after == 1 {
-            return Some(Conflict::new(
-                &["path", "recovery"],
-                "IRN sends every packet again that another overtakes",
-                "raise irn.lost_after to how far packets of a flow get out of order",
-            ));
+    fn rules(config: &IrnConfig) -> Vec<Rule> {
+        let message =
+            "with PFC nothing is lost, but IRN's timeouts send packets again that pauses hold up";
+        let hint = "set admission = \"egress-dynamic\", or raise irn.rto_low and irn.rto_high";
+        if config.lost_after != 1 {
+            return crate::rules! { doubtful ["recovery", "admission"] with [Pfc]: message, hint; };
         }
-        around.pfc.then(|| {
-            Conflict::new(
-                &["recovery", "admission"],
-                "with PFC nothing is lost, but IRN's timeouts send packets again that pauses hold up",
-                "set admission = \"egress-dynamic\", or raise irn.rto_low and irn.rto_high",
-            )
-        })
+        crate::rules! {
+            // REC-20
+            doubtful ["path", "recovery"] with [Reorders]:
+                "IRN sends every packet again that another overtakes",
+                "raise irn.lost_after to how far packets of a flow get out of order";
+            doubtful ["recovery", "admission"] with [Pfc] without [Reorders]: message, hint;
+        }
     }
 
     // REC-16

@@ -13,7 +13,8 @@ pub mod unrepaired;
 use std::fmt::Debug;
 
 use crate::cc::PathInfo;
-use crate::param::{Conflict, Param, Params, Values};
+use crate::param::{Conflict, Params, Word};
+use crate::properties::{Choice, Properties, Property, Rule};
 use crate::units::{NEVER, Time};
 use arrivals::Arrivals;
 pub use go_back_n::GoBackNConfig;
@@ -33,40 +34,6 @@ macro_rules! reliabilities {
             Unrepaired(unrepaired, UnrepairedConfig),
         }
     };
-}
-
-/// General properties of a scheme.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Properties {
-    /// True if lost packets are sent again.
-    pub repairs: bool,
-    /// True if the receiver accepts packets in any order.
-    pub any_order: bool,
-    /// True if the same packet can arrive twice.
-    pub repeats: bool,
-    /// True if the sender repeats single packets, so that packets are not sent in the order of
-    /// their numbers.
-    pub selective: bool,
-}
-
-impl Properties {
-    /// Returns true if the sender repeats single packets although ACKs contain only a count of
-    /// arrived packets, and not their numbers.
-    #[must_use]
-    pub const fn repeats_by_count(self) -> bool {
-        self.selective && !self.repeats
-    }
-}
-
-/// Properties of a scenario that may not suit a scheme.
-#[derive(Clone, Copy, Debug)]
-pub struct Surroundings {
-    /// True if packets of a flow take several paths.
-    pub sprays: bool,
-    /// True if switches drop packets.
-    pub drops: bool,
-    /// True if PFC prevents drops.
-    pub pfc: bool,
 }
 
 /// Position of a flow in its packets.
@@ -140,8 +107,8 @@ pub(crate) trait Reliability: Debug + Sized {
     const NAME: &'static str;
     /// Its parameters ([`params!`](crate::params)).
     type Params: Params;
-    /// General properties of the scheme.
-    const PROPERTIES: Properties;
+    /// Properties of the scheme that other choices depend on.
+    const PROVIDES: Properties;
 
     /// Returns the configuration for values of [`Self::Params`].
     ///
@@ -149,9 +116,9 @@ pub(crate) trait Reliability: Debug + Sized {
     /// Values that contradict each other.
     fn configure(params: Self::Params) -> Result<Self::Config, Conflict>;
 
-    /// Returns a warning about the first property of the scenario that does not suit the scheme.
-    fn warning(_config: &Self::Config, _around: Surroundings) -> Option<Conflict> {
-        None
+    /// Returns the rules about combinations with other choices of a scenario.
+    fn rules(_config: &Self::Config) -> Vec<Rule> {
+        Vec::new()
     }
 
     /// Returns the timeout without progress for this many packets in flight, or `None` without a
@@ -208,17 +175,6 @@ pub(crate) trait Reliability: Debug + Sized {
     }
 }
 
-/// Declaration of a scheme, as data.
-#[derive(Clone, Copy, Debug)]
-pub struct Declaration {
-    /// Value of the key `recovery` in scenarios, and name of the table of its parameters.
-    pub name: &'static str,
-    /// Parameters of the scheme.
-    pub params: &'static [Param],
-    /// Builds the configuration from values.
-    pub configure: fn(&Values) -> Result<Recovery, Conflict>,
-}
-
 macro_rules! define {
     ($($name:ident($module:ident, $config:ident),)*) => {
         /// Configured scheme of loss recovery.
@@ -239,20 +195,21 @@ macro_rules! define {
         }
 
         /// All schemes, in the order of the list.
-        pub const RECOVERIES: &[Declaration] = &[$(
-            Declaration {
-                name: $module::$name::NAME,
-                params: <$module::$name as Reliability>::Params::PARAMS,
-                configure: |values| {
+        pub const RECOVERIES: &[Word<Recovery>] = &[
+            $(Word::new(
+                $module::$name::NAME,
+                <$module::$name as Reliability>::Params::PARAMS,
+                |values| {
                     let params = <$module::$name as Reliability>::Params::read(values);
                     $module::$name::configure(params).map(Recovery::$name)
                 },
-            },
-        )*];
+            ),)*
+            Word::plain("own", |_| Ok(Recovery::Own)),
+        ];
 
         impl Recovery {
             /// Values of the key `recovery`.
-            pub const NAMES: &[&str] = &[$($module::$name::NAME,)* Self::OWN_NAME];
+            pub const NAMES: &[&str] = &[$($module::$name::NAME,)* "own"];
         }
 
         /// Evaluates an expression with the type and the configuration of the scheme, or another
@@ -294,27 +251,37 @@ macro_rules! define {
 reliabilities!(define);
 
 /// Properties of the recovery of receiver-driven transports.
-const OWN: Properties = Properties {
-    repairs: true,
-    any_order: true,
-    repeats: true,
-    selective: true,
-};
+const OWN: Properties = Properties::of(&[
+    Property::Repairs,
+    Property::AnyOrder,
+    Property::RepeatsPackets,
+    Property::Selective,
+    Property::OwnRecovery,
+]);
+
+impl Choice for Recovery {
+    fn provides(&self) -> Properties {
+        self.properties()
+    }
+
+    fn rules(&self) -> Vec<Rule> {
+        let own = || {
+            crate::rules! {
+                wrong ["recovery", "control"] without [ReceiverDriven]:
+                    "recovery = \"own\" is that of receiver-driven transports, and `control` is another",
+                    "set recovery = \"go-back-n\"";
+            }
+        };
+        of!(self, Scheme, config => Scheme::rules(config), own())
+    }
+}
 
 impl Recovery {
-    const OWN_NAME: &str = "own";
-
-    /// Returns the general properties of the scheme.
+    /// Returns the properties of the scheme.
     #[inline]
     #[must_use]
     pub const fn properties(&self) -> Properties {
-        of!(self, Scheme, _config => Scheme::PROPERTIES, OWN)
-    }
-
-    /// Returns a warning about the first property of the scenario that does not suit the scheme.
-    #[must_use]
-    pub fn warning(&self, around: Surroundings) -> Option<Conflict> {
-        of!(self, Scheme, config => Scheme::warning(config, around), None)
+        of!(self, Scheme, _config => Scheme::PROVIDES, OWN)
     }
 
     /// Returns the timeout without progress for this many packets in flight, or `None` without a

@@ -2,9 +2,10 @@
 //! order.
 
 use super::arrivals::Arrivals;
-use super::{Answer, Data, Lost, News, Progress, Properties, Received, Reliability, Reply};
+use super::{Answer, Data, Lost, News, Progress, Received, Reliability, Reply};
 use crate::cc::PathInfo;
 use crate::param::Conflict;
+use crate::properties::{Properties, Property, Rule};
 
 crate::params! {
     /// This scheme has no parameters.
@@ -20,15 +21,21 @@ impl Reliability for Unrepaired {
     type Config = UnrepairedConfig;
     const NAME: &'static str = "none";
     type Params = UnrepairedConfig;
-    const PROPERTIES: Properties = Properties {
-        repairs: false,
-        any_order: true,
-        repeats: false,
-        selective: false,
-    };
+    const PROVIDES: Properties = Properties::of(&[Property::AnyOrder]);
 
     fn configure(config: UnrepairedConfig) -> Result<UnrepairedConfig, Conflict> {
         Ok(config)
+    }
+
+    fn rules(_config: &UnrepairedConfig) -> Vec<Rule> {
+        crate::rules! {
+            wrong ["recovery", "admission"] with [MayDrop] without [NoOverflow]:
+                "packets can be dropped under this `admission`, and nothing would send them again",
+                "set recovery = \"go-back-n\", \"irn\" or \"ideal\", or admission to \"pfc\" or \"unlimited\"";
+            wrong ["guard", "recovery"] with [Guard]:
+                "a guard can drop packets, and nothing would send them again",
+                "set recovery = \"go-back-n\" or \"irn\", or guard = \"none\"";
+        }
     }
 
     fn new(_config: &UnrepairedConfig, _path: &PathInfo) -> Self {

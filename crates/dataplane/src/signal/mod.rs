@@ -6,7 +6,8 @@
 mod bolt;
 
 use crate::packet::{Cold, Packet};
-use crate::param::{Param, Params, Values};
+use crate::param::{Params, Word};
+use crate::properties::{Choice, Properties, Property, Rule};
 use crate::units::{Rate, Time};
 pub use bolt::{Amount, BoltConfig};
 
@@ -38,22 +39,15 @@ macro_rules! notifiers {
         }
 
         impl NotifierConfig {
-            /// Names of all signals in scenarios, and the table of parameters of each.
-            pub const WORDS: &'static [(&'static str, (&'static str, &'static [Param]))] =
-                &[$(($word, ($table, <$config as Params>::PARAMS))),*];
+            /// Values of `notices` that select a signal.
+            pub const WORDS: &'static [Word<Self>] =
+                &[$(Word::new($word, <$config as Params>::PARAMS, |values| {
+                    Ok(Self::$Name(Params::read(values)))
+                })
+                .in_table($table)),*];
 
-            /// Names of the signals that a scenario can select.
+            /// Values of `notices`.
             pub const NAMES: &'static [&'static str] = &["none", $($word),*];
-
-            /// Returns the signal with this name and these parameters, or `None` for an unknown
-            /// name.
-            #[must_use]
-            pub fn from_values(word: &str, values: &Values) -> Option<Self> {
-                match word {
-                    $($word => Some(Self::$Name(Params::read(values))),)*
-                    _ => None,
-                }
-            }
 
             /// Returns the size of a notice in bytes.
             #[must_use]
@@ -89,6 +83,23 @@ macro_rules! notifiers {
             }
         }
     };
+}
+
+// BOLT-07, BOLT-22
+impl Choice for NotifierConfig {
+    fn provides(&self) -> Properties {
+        Properties::of(&[Property::SendsNotices])
+    }
+
+    fn rules(&self) -> Vec<Rule> {
+        crate::rules! {
+            wrong ["notices", "control"] with [ReceiverDriven]:
+                "receivers control the senders of this `control`, which ignore notices of switches",
+                "set notices = \"none\"";
+            doubtful ["notices", "control"] without [ReadsNotices, ReceiverDriven]:
+                "switches send notices, but `control` does not read them", "set notices = \"none\"";
+        }
+    }
 }
 
 notifiers! {

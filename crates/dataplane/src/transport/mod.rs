@@ -13,9 +13,11 @@ use std::fmt::Debug;
 
 use crate::cc::PathInfo;
 use crate::counters::{DrivenCounters, NicCounters};
+use crate::declaration::Around;
 use crate::flow::{FlowStart, Unfinished};
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, Stamp, flag};
-use crate::param::{Conflict, InNetwork, MAX_SIZE_BYTES, Param, Params, Values};
+use crate::param::{Conflict, InNetwork, MAX_SIZE_BYTES, Param, Params, Word};
+use crate::properties::{Choice, Finding, Properties, Property, Rule};
 use crate::replies::{Replies, turn};
 use crate::requirements::SwitchRequirements;
 use crate::sink::Sink;
@@ -48,18 +50,16 @@ macro_rules! define {
         }
 
         /// All transports, in the order of the list.
-        pub const TRANSPORTS: &[Declaration] = &[$(
-            Declaration {
-                name: $module::$name::NAME,
-                title: $module::$name::TITLE,
-                about: $module::$name::ABOUT,
-                params: <$module::$name as Declared>::Params::PARAMS,
-                needs: $module::$name::NEEDS,
-                configure: |values| {
+        pub const TRANSPORTS: &[Word<TransportConfig>] = &[$(
+            Word::new(
+                $module::$name::NAME,
+                <$module::$name as Declared>::Params::PARAMS,
+                |values| {
                     let params = <$module::$name as Declared>::Params::read(values);
                     $module::$name::configure(params).map(TransportConfig::$name)
                 },
-            },
+            )
+            .titled($module::$name::TITLE, $module::$name::ABOUT),
         )*];
 
         /// Evaluates an expression with the type of the transport and its configuration.
@@ -100,12 +100,6 @@ impl TransportConfig {
         of!(self, Of(_config) => Of::TITLE)
     }
 
-    /// Returns the requirements of the transport on the other parts of a scheme.
-    #[must_use]
-    pub const fn needs(&self) -> Needs {
-        of!(self, Of(_config) => Of::NEEDS)
-    }
-
     /// Returns the functions that the transport requires of switches.
     #[must_use]
     pub fn requires(&self) -> SwitchRequirements {
@@ -123,6 +117,53 @@ impl TransportConfig {
     #[must_use]
     pub fn idle(&self, acted: &Acted) -> Option<&'static str> {
         of!(self, Of(_config) => Of::idle(acted))
+    }
+}
+
+impl Choice for TransportConfig {
+    fn provides(&self) -> Properties {
+        Properties::of(&[Property::ReceiverDriven]).and(of!(self, Of(_config) => Of::PROVIDES))
+    }
+
+    fn rules(&self) -> Vec<Rule> {
+        let name = self.name();
+        let mut rules = of!(self, Of(_config) => Of::rules());
+        rules.extend(crate::rules! {
+            wrong ["recovery", "control"] without [OwnRecovery]:
+                format!("{name} repeats what is lost in its own way"), "set recovery = \"own\"";
+            wrong ["nic", "control"] with [ScanArbiter]:
+                format!("nic.arbiter = \"scan\" has senders of its own, and so has {name}"),
+                "set nic.arbiter = \"ring\"";
+            wrong ["path", "control"] with [HashedPorts]:
+                format!("path = \"tuple\" is that of another simulator, which has no {name}"),
+                "set path to \"flow\", \"packet\" or \"symmetric\"";
+            wrong ["nic", "control"] with [FlowOrder]:
+                format!("{name} has an order of its own among the flows of a NIC"),
+                "set nic.schedule = \"round-robin\"";
+            wrong ["ack", "control"] with [SparseAcks]:
+                format!("{name} says itself what is acknowledged"), "set ack.every = 1";
+        });
+        let sprays = Finding::wrong(
+            &["path", "control"],
+            format!(
+                "this `path` is for the congestion controls of senders, and {name} sends packets by itself"
+            ),
+            "set path = \"packet\" to spray by chance",
+        );
+        let allowed: &[Property] = match self.provides().has(Property::ChoosesPaths) {
+            true => &[Property::Labels],
+            false => &[],
+        };
+        rules.push(Rule::new(sprays, &[Property::SenderPaths], allowed));
+        rules
+    }
+}
+
+/// Returns the rules of a transport whose replies need the control class.
+pub(crate) fn prompt_replies(name: &str) -> Vec<Rule> {
+    crate::rules! {
+        wrong ["ack", "control"] with [AcksWithData]:
+            format!("{name}: the answers of receivers must not wait behind data"), "set ack.class = \"control\"";
     }
 }
 
@@ -202,14 +243,20 @@ pub trait Declared {
     const ABOUT: &'static str;
     /// Parameters ([`params!`](crate::params)).
     type Params: Params;
-    /// Requirements on the other parts of a scheme.
-    const NEEDS: Needs;
+    /// Properties of the transport that other choices depend on.
+    const PROVIDES: Properties = Properties::NONE;
 
     /// Returns the configuration for values of [`Self::Params`].
     ///
     /// # Errors
     /// Values that are not compatible with each other.
     fn configure(params: Self::Params) -> Result<Self::Config, Conflict>;
+
+    /// Returns the rules about combinations with other choices, in addition to those of all
+    /// transports.
+    fn rules() -> Vec<Rule> {
+        Vec::new()
+    }
 
     /// Completes a configuration with properties of the network.
     fn complete(config: Self::Config, _around: &Around) -> Self::Config {
@@ -230,54 +277,6 @@ pub trait Declared {
     fn idle(acted: &Acted) -> Option<&'static str>;
 }
 
-/// Requirements of a transport on the other parts of a scheme. A text gives the reason.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Needs {
-    /// Credits use the control class, so replies must use another one. Otherwise replies must use
-    /// the control class.
-    pub owns_control_class: Option<&'static str>,
-    /// Replies must use the links of the packets that they answer.
-    pub symmetric_paths: Option<&'static str>,
-    /// Each data class has one queue per port.
-    pub one_queue: Option<&'static str>,
-    /// Packets select queues by priority. The queues are served in strict order.
-    pub levels: bool,
-    /// Senders select the path of each packet.
-    pub chooses_paths: bool,
-    /// Parameters depend on the sizes of flows.
-    pub flow_sizes: bool,
-    /// Packets are marked as granted or not granted by their receiver.
-    pub grants: bool,
-    /// Switches trim packets to headers, which leave in another class than the packets.
-    pub trims: bool,
-}
-
-impl Needs {
-    /// No requirement, except that replies use the control class.
-    pub const NOTHING: Self = Self {
-        owns_control_class: None,
-        symmetric_paths: None,
-        one_queue: None,
-        levels: false,
-        chooses_paths: false,
-        flow_sizes: false,
-        grants: false,
-        trims: false,
-    };
-}
-
-/// Properties of the network around a transport.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Around {
-    /// Size of the largest frame in bytes.
-    pub max_frame: u16,
-    /// Flow sizes in bytes, ascending, with the expected number of each. Only for transports that
-    /// need them.
-    pub flow_sizes: Vec<(f64, f64)>,
-    /// Payload bytes in one BDP of packets. Only for transports that need flow sizes.
-    pub bdp_bytes: f64,
-}
-
 /// Counters of a run that the warnings of transports use.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Acted {
@@ -287,23 +286,6 @@ pub struct Acted {
     pub trims: u64,
     /// Counters of NICs.
     pub nics: DrivenCounters,
-}
-
-/// Declaration of a transport, as data.
-#[derive(Clone, Copy, Debug)]
-pub struct Declaration {
-    /// Name in scenarios, and name of the table of its parameters.
-    pub name: &'static str,
-    /// Name in texts.
-    pub title: &'static str,
-    /// Description in one sentence.
-    pub about: &'static str,
-    /// Parameters of the transport.
-    pub params: &'static [Param],
-    /// Requirements on the other parts of a scheme.
-    pub needs: Needs,
-    /// Builds the configuration from values.
-    pub configure: fn(&Values) -> Result<TransportConfig, Conflict>,
 }
 
 /// Sender and receiver half of a transport at one NIC.

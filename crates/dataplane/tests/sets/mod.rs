@@ -7,13 +7,11 @@ pub mod defaults;
 use dataplane::cc::dcqcn::{CnpClass, CnpReaction, DcqcnConfig};
 use dataplane::cc::dctcp::DctcpConfig;
 use dataplane::cc::delay_window::DelayWindowConfig;
-use dataplane::cc::hpcc::{
-    Arithmetic, Counted, Division, DivisionBy, Fairness, HpccConfig, Reaction,
-};
+use dataplane::cc::hpcc::{Arithmetic, Division, DivisionBy, Fairness, HpccConfig, Reaction};
 use dataplane::cc::timely::{Gradient, Patched, TimelyConfig};
 use dataplane::cc::{self, Increase, Limit};
 use dataplane::config::{CreditQueue, TrimConfig};
-use dataplane::int::IntFormat;
+use dataplane::int::{Counter, IntFormat};
 use dataplane::transport::expresspass::ExpressPassConfig;
 use dataplane::transport::ndp::NdpConfig;
 use dataplane::units::{Time, US};
@@ -43,7 +41,7 @@ impl HpccSets for HpccConfig {
             wai: Increase::Bytes(80.0),
             min_rate_bps: line_bps / 1000.0,
             format: IntFormat::Exact,
-            counted: Counted::Sent,
+            counted: Counter::Sent,
             reaction: Reaction::Combined,
             alpha: Fairness(None),
             division_by: DivisionBy::Number,

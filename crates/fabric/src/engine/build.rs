@@ -8,6 +8,7 @@ use dataplane::config::{Accounting, Admission, NicConfig, PathChoice, PauseTime}
 use dataplane::hop::pfc;
 use dataplane::nic::Nic;
 use dataplane::packet::Arena;
+use dataplane::properties::Property;
 use dataplane::route::Routes;
 use dataplane::sink::DROP_CAUSES;
 use dataplane::switch::{CONTROL_CLASS, MixedMap, Pairs, Switch, SwitchConfig};
@@ -47,14 +48,17 @@ use crate::topology::{Graph, Loss};
 /// Returns true if the hop scheme prevents drops of data.
 fn is_lossless_by_hop(config: &SwitchConfig, links_lose: bool) -> bool {
     let links_lose = links_lose && !replays(config);
-    !links_lose && config.declarations().any(|scheme| scheme.is_lossless())
+    !links_lose
+        && config
+            .declarations()
+            .any(|scheme| scheme.has(Property::NoOverflow))
 }
 
 /// True if links send damaged frames again. All switches have the same schemes of links.
 // LLR-20
 fn replays(config: &SwitchConfig) -> bool {
     let mut schemes = config.link.declarations();
-    schemes.any(|scheme| scheme.replays_lost_frames())
+    schemes.any(|scheme| scheme.has(Property::Replays))
 }
 
 /// True if a switch drops no packet of classes that it can pause. If a link can lose pause frames,
@@ -219,7 +223,7 @@ const fn pauses_run_out(switch: &SwitchConfig) -> bool {
 fn holds_itself(plan: &Plan) -> bool {
     let by_sending = |switch: &SwitchConfig| {
         let mut schemes = switch.declarations();
-        schemes.any(|scheme| scheme.holds_by_sending()) || pauses_run_out(switch)
+        schemes.any(|scheme| scheme.has(Property::BlocksBySending)) || pauses_run_out(switch)
     };
     plan.switch_configs().any(by_sending) || plan.nic.host.processing.is_some()
 }
@@ -254,7 +258,7 @@ pub(super) fn wire_network(plan: &Plan) -> wire::Network {
         link_numbers: plan
             .switch
             .declarations()
-            .any(|scheme| scheme.numbers_data()),
+            .any(|scheme| scheme.has(Property::NumbersData)),
         trails: plan.switch.acks_return,
         timed_pauses: plan.switch_configs().any(pauses_run_out),
         sizes: sizes(plan),
@@ -469,7 +473,7 @@ impl<C: Calendar> Simulation<C> {
         let repeats_pauses = plan
             .switch_configs()
             .flat_map(SwitchConfig::declarations)
-            .any(|scheme| scheme.repeats_pauses());
+            .any(|scheme| scheme.has(Property::RepeatsPauses));
         let collectives = Collectives::new(&plan);
         Self {
             probes: Probes::new(&plan.graph),

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use dataplane::config::{Admission, PathChoice};
 use dataplane::ids::QueueId;
+use dataplane::properties::Property;
 use dataplane::switch::{Holds, Pairs};
 use dataplane::units::Time;
 use kernel::calendar::Calendar;
@@ -92,9 +93,17 @@ impl DeadlockSearch {
             None => plan.backpressure.is_some(),
         };
         let mut configs = plan.switch_configs();
-        let by_hop = configs.any(|c| c.hop.declaration().is_some_and(|hop| hop.can_deadlock()));
+        let by_hop = configs.any(|c| {
+            c.hop
+                .declaration()
+                .is_some_and(|hop| hop.has(Property::CanDeadlock))
+        });
         let mut configs = plan.switch_configs();
-        let by_link = configs.any(|c| c.link.declarations().any(|link| link.can_deadlock()));
+        let by_link = configs.any(|c| {
+            c.link
+                .declarations()
+                .any(|link| link.has(Property::CanDeadlock))
+        });
         let names = by_hop || by_link;
         // Regular shapes route up, then down, which closes no cycle.
         let possible = (classes || by_hop && !elided || by_link)

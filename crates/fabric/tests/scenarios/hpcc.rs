@@ -7,9 +7,9 @@ use super::*;
 use crate::common::*;
 use dataplane::cc::Increase;
 use dataplane::cc::hpcc::Reciprocals;
-use dataplane::cc::hpcc::{Counted, Division, Fairness, HpccConfig, Reaction};
+use dataplane::cc::hpcc::{Division, Fairness, HpccConfig, Reaction};
 use dataplane::config::{BaseRtt, ControlConfig, IntConfig, Sending};
-use dataplane::int::{IntFormat, Layout};
+use dataplane::int::{Counter, IntFormat, Layout};
 use dataplane::units::{MS, US};
 use traffic::Flow;
 
@@ -120,8 +120,8 @@ fn the_rate_of_arrivals_makes_the_queue_oscillate() {
         humps(&queues(&s, 200 * US))
     };
     for max_stage in [0, 5] {
-        assert_eq!(of(Counted::Sent, max_stage), 1, "txRate, {max_stage}");
-        assert!(of(Counted::Arrived, max_stage) >= 2, "rxRate, {max_stage}");
+        assert_eq!(of(Counter::Sent, max_stage), 1, "txRate, {max_stage}");
+        assert!(of(Counter::Arrived, max_stage) >= 2, "rxRate, {max_stage}");
     }
 }
 

@@ -4,6 +4,7 @@
 use dataplane::classes::{DATA_CLASS, TRAFFIC_CLASSES};
 use dataplane::config::{Admission, ClassConfig, PauseTime};
 use dataplane::packet::{Kind, Packet};
+use dataplane::properties::Property;
 use dataplane::route::Routes;
 use dataplane::switch::{Switch, SwitchConfig, division};
 
@@ -118,7 +119,10 @@ pub(crate) fn check_scheme(config: &SwitchConfig) -> Result<(), Error> {
     if let Some(why) = config.link.not_carried() {
         return Err(Error::NeedsMoreThanFrames(why));
     }
-    match config.declarations().find(|scheme| scheme.is_lossless()) {
+    match config
+        .declarations()
+        .find(|scheme| scheme.has(Property::NoOverflow))
+    {
         Some(scheme) => Err(Error::NeedsCredit(scheme.name())),
         None => Ok(()),
     }

@@ -8,6 +8,7 @@ use dataplane::hop::pfc::VICTIM_WORD;
 use dataplane::hop::{self, HopSpec};
 use dataplane::link::LinkConfig;
 use dataplane::param::{Kind, Param};
+use dataplane::properties::Property;
 use dataplane::watchdog::WatchdogConfig;
 use fabric::NodeId;
 use fabric::topology::{Graph, NodeKind};
@@ -15,6 +16,7 @@ use fabric::topology::{Graph, NodeKind};
 use super::SchemeSpec;
 use crate::document::{Entry, Node, Table, Value};
 use crate::names::nodes_like;
+use crate::params;
 use crate::problem::{Code, Severity, Source, SourceKind};
 use crate::reader::{Context, Read, Section, array, refuse_as, string};
 
@@ -72,28 +74,14 @@ pub(crate) fn read(
     let Some(entry) = s.entry("at") else {
         return Some(Vec::new());
     };
-    let items = match array(&entry.node, "an array of tables") {
-        Ok(items) => items,
-        Err(refusal) => {
-            let message = format!("`at`: {}", refusal.message);
-            s.complain("at", message, "write [[scheme.at]]");
-            return None;
-        }
-    };
     s.context.note(&s.child("at"), &entry.node.at);
+    if matches!(&entry.node.value, Value::Array(items) if items.is_empty()) {
+        return Some(Vec::new());
+    }
+    let example = "switches = [\"spine*\"], backpressure = \"none\"";
     let mut all: Vec<SchemeAt> = Vec::new();
     let mut good = true;
-    for (i, item) in items.iter().enumerate() {
-        let path = s.child(&format!("at.{i}"));
-        let Value::Table(table) = &item.value else {
-            let message = format!("an entry of `at` is a table, not {}", item.kind());
-            let hint = "{ switches = [\"spine*\"], backpressure = \"none\" }".to_owned();
-            s.context
-                .error(Code::WrongType, &item.at, &path, message, Some(hint));
-            good = false;
-            continue;
-        };
-        let inner = Section::new(s.context, table, path, item.at.clone());
+    for inner in params::entries(s, "at", usize::MAX, example) {
         match one(&inner, s.table, base, graph, &all) {
             Some(at) => all.push(at),
             None => good = false,
@@ -221,7 +209,7 @@ fn fits(s: &Section<'_>, base: &SchemeSpec, own: &SchemeSpec) -> bool {
         let hops = [&own.hop, &base.hop];
         let alone = |hop: &&HopSpec| {
             hop.declaration()
-                .is_some_and(|hop| !hop.works_beside_others())
+                .is_some_and(|hop| !hop.has(Property::WorksBesideOthers))
         };
         if let Some(hop) = hops.into_iter().find(alone) {
             let message = format!(
@@ -237,15 +225,15 @@ fn fits(s: &Section<'_>, base: &SchemeSpec, own: &SchemeSpec) -> bool {
             return false;
         }
     }
-    if !own.link.schemes().eq(base.link.schemes()) {
+    if !own.switch.link.schemes().eq(base.switch.link.schemes()) {
         let words = |link: &LinkConfig| match link.words().collect::<Vec<_>>().join(", ") {
             words if words.is_empty() => "none".to_owned(),
             words => words,
         };
         let message = format!(
             "both ends of a link need the same schemes of links, and these switches have {} and others {}",
-            words(&own.link),
-            words(&base.link)
+            words(&own.switch.link),
+            words(&base.switch.link)
         );
         s.complain(
             "link",
@@ -254,7 +242,8 @@ fn fits(s: &Section<'_>, base: &SchemeSpec, own: &SchemeSpec) -> bool {
         );
         return false;
     }
-    if let (Admission::Pfc(all), Admission::Pfc(mine)) = (&base.admission, &own.admission)
+    if let (Admission::Pfc(all), Admission::Pfc(mine)) =
+        (&base.switch.mmu.admission, &own.switch.mmu.admission)
         && (all.pause, all.response_ps, all.frame_bytes)
             != (mine.pause, mine.response_ps, mine.frame_bytes)
     {

@@ -5,158 +5,43 @@
 //! refused.
 
 mod at;
-mod combinations;
+mod axes;
 mod configure;
 mod control;
 mod nic;
-mod receivers;
+mod rules;
 mod signal;
-mod switch;
-mod tables;
 
 use crate::params;
 use crate::reader::Section;
 pub use at::SchemeAt;
 pub(crate) use at::{AT, keys_at, read as read_at};
-use combinations::combinations;
+use axes::{Axes, Clock, Ties};
+pub use axes::{QueuesPer, axes, tables};
 use control::read_control;
 use dataplane::config::{
-    Admission, AssignConfig, BaseRtt, FlowOrder, HostConfig, NicConfig, PathChoice, Recovery, Red,
-    Scope, Sending, SprayConfig,
+    Admission, BaseRtt, ClassConfig, Classify, ControlConfig, IntConfig, MmuConfig, NicConfig,
+    PathChoice, Schedule, Sending, SprayConfig,
 };
 use dataplane::declaration::Declaration;
-use dataplane::hop::HopSpec;
-use dataplane::hop::pfc::VictimSpec;
-use dataplane::int::IntFormat;
+use dataplane::hop::pfc::{VICTIM_WORD, VictimParams};
+use dataplane::hop::{self, HopConfig, HopSpec};
+use dataplane::int::Counter;
 use dataplane::link::LinkConfig;
-use dataplane::packet::SchemeSet;
+use dataplane::param::Params;
+use dataplane::paths::POLICIES;
+use dataplane::properties::{Choice, Property};
+use dataplane::reliability::RECOVERIES;
 use dataplane::signal::NotifierConfig;
-use dataplane::switch::{DATA_CLASS, SwitchConfig};
-use dataplane::transport::Around;
-use dataplane::units::{Rate, Time};
+use dataplane::switch::SwitchConfig;
 use dataplane::watchdog::WatchdogConfig;
 use fabric::NodeId;
 use fabric::engine::SwitchesAt;
-use nic::{read_ack, read_nic, read_path, read_recovery};
-use signal::{read_guard, read_notices, read_signal};
-use switch::{
-    read_admission, read_backpressure, read_classify, read_link, read_schedule, read_victims,
-};
-pub use tables::{Declared, axes, tables};
+use nic::{Ack, AckPath, read_nic};
+use signal::{Int, read_signal};
 
 /// A size that makes no sense beyond this: the counters of INT and of ports hold 4 GB.
 pub(crate) const MAX_BUFFER_BYTES: u64 = 4_000_000_000;
-
-/// Class of ACK, NAK and CNP where a preset gives them priority; class 0 is for pauses.
-const CONTROL_CLASS: u8 = 1;
-
-/// Which of the two standing classes a frame belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FrameClass {
-    /// The class of data of traffic class 0.
-    Data,
-    /// The control class: strictly first, never paused, not in the buffer.
-    Control,
-}
-
-impl FrameClass {
-    const fn number(self) -> u8 {
-        match self {
-            Self::Data => DATA_CLASS,
-            Self::Control => CONTROL_CLASS,
-        }
-    }
-}
-
-/// How long a flow keeps its queue.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Sticky {
-    /// This many 1-hop round trips.
-    HopRtts(f64),
-    /// This long, in ps.
-    Fixed(Time),
-}
-
-/// The answer to the classification axis.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum ClassifySpec {
-    /// One FIFO per class.
-    Fifo,
-    /// By a hash of the flow.
-    Hash,
-    /// By a flow table.
-    Dynamic {
-        /// Flow-table entries per queue.
-        table: u32,
-        /// How long a flow keeps its queue.
-        sticky: Sticky,
-        /// How it takes empty queues.
-        assign: AssignConfig,
-    },
-    /// One queue per flow.
-    PerFlow,
-    /// One queue per priority level.
-    Priority,
-}
-
-/// The answer to the scheduling axis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ScheduleSpec {
-    /// Order of arrival.
-    Fifo,
-    /// Deficit round robin; `None`: a quantum of the largest frame.
-    Drr(Option<u32>),
-    /// A packet per queue and round.
-    RoundRobin,
-    /// The flow with the least left first.
-    ShortestRemaining,
-    /// A packet per queue, by number.
-    Cyclic,
-    /// The queue with the lowest number first.
-    Strict,
-}
-
-/// How the queues of a port are shared out among traffic classes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum QueuesPer {
-    /// The port has this many, split evenly among the classes in use.
-    Port,
-    /// Each class has this many.
-    Class,
-}
-
-/// ECN thresholds of links of one rate.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct EcnProfile {
-    /// The rate that the thresholds are for.
-    pub rate_bps: u64,
-    /// Thresholds in bytes, and the probability at the upper one.
-    pub red: Red,
-}
-
-/// ECN: what is marked where.
-#[derive(Clone, Debug, PartialEq)]
-pub struct EcnSpec {
-    /// By ascending rate, at least one; other rates scale from the next lower one, else the lowest.
-    pub profiles: Vec<EcnProfile>,
-    /// Which bytes are compared.
-    pub scope: Scope,
-    /// Mark when the packet leaves.
-    pub at_dequeue: bool,
-    /// Draw as the ns-3 simulator does.
-    pub replay: bool,
-}
-
-/// INT's parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct IntSpec {
-    /// Bytes on a packet.
-    pub bytes: u16,
-    /// Exact numbers, or records to the bit.
-    pub format: IntFormat,
-    /// The pause frames that a switch sends count too.
-    pub pauses: bool,
-}
 
 /// All values of `[scheme]`, including those of the preset.
 #[derive(Clone, Debug, PartialEq)]
@@ -165,10 +50,6 @@ pub struct SchemeSpec {
     pub preset: String,
     /// Whose parameters.
     pub parameters: String,
-    /// How switches choose among equal-cost paths.
-    pub path: PathChoice,
-    /// The path policy of senders, if they choose.
-    pub spray: Option<SprayConfig>,
     /// Which other simulator is imitated, if one is.
     pub profile: Option<&'static str>,
     /// Times are cut to nanoseconds.
@@ -177,61 +58,20 @@ pub struct SchemeSpec {
     pub in_order: bool,
     /// But flows that start come before all other events of their instant.
     pub starts_first: bool,
-    /// ACKs use the reverse path of their packets.
-    pub acks_return: bool,
-    /// Options of hosts.
-    pub host: HostConfig,
-    /// Payload of a full packet.
-    pub mtu: u16,
-    /// Header of a data packet.
-    pub header: u16,
     /// Round trip of T and BDP.
     pub base_rtt: BaseRtt,
-    /// Which queue.
-    pub classify: ClassifySpec,
-    /// Queues of a port, the control queue included; used by hash and dynamic.
+    /// Queues of a port, the control queue included; 0 if their number is fixed.
     pub queues: u16,
-    /// Whose queues these are.
+    /// How these queues are divided.
     pub queues_per: QueuesPer,
-    /// Which queue next.
-    pub schedule: ScheduleSpec,
-    /// Buffer admission.
-    pub admission: Admission,
     /// Detection of ports with victims.
-    pub victims: Option<VictimSpec>,
+    pub victims: Option<VictimParams>,
     /// Hop scheme between neighbours, in addition to PFC.
     pub hop: HopSpec,
-    /// The schemes of links.
-    pub link: LinkConfig,
-    /// ECN.
-    pub ecn: Option<EcnSpec>,
-    /// INT.
-    pub int: Option<IntSpec>,
-    /// Watchdog that ends pauses that last too long.
-    pub guard: Option<WatchdogConfig>,
-    /// Notices from switches to senders.
-    pub notifier: Option<NotifierConfig>,
-    /// Congestion control or receiver-driven transport.
-    pub control: Sending,
-    /// True if the control computes with integer rates, as in the ns-3 simulator; `None`: it has no
-    /// such option.
-    pub whole_rates: Option<bool>,
-    /// CNPs: interval, bytes, class.
-    pub cnp: Option<(Time, u16, FrameClass)>,
-    /// Loss recovery.
-    pub recovery: Recovery,
-    /// Bytes of an ACK.
-    pub ack_bytes: u16,
-    /// Class of an ACK.
-    pub ack_class: FrameClass,
-    /// Packets per ACK.
-    pub ack_every: u32,
-    /// Which flow of a NIC sends next.
-    pub nic_order: FlowOrder,
-    /// Queues of a NIC.
-    pub nic_queues: u16,
-    /// Hop schemes whose frames NICs act on.
-    pub obeys: SchemeSet,
+    /// Every switch. What depends on the network is missing, see [`Self::configure`].
+    pub switch: SwitchConfig,
+    /// Every NIC. What depends on the network is missing.
+    pub nic: NicConfig,
 }
 
 impl SchemeSpec {
@@ -240,13 +80,14 @@ impl SchemeSpec {
         self.hop
             .declaration()
             .into_iter()
-            .chain(self.link.declarations())
+            .chain(self.switch.link.declarations())
     }
 
     /// True if port pairs are exempt that could form a pause cycle.
     #[must_use]
     pub fn elides(&self) -> bool {
-        self.declarations().any(|scheme| scheme.elides())
+        self.declarations()
+            .any(|scheme| scheme.has(Property::Elides))
     }
 }
 
@@ -278,7 +119,7 @@ impl SchemeConfig {
     /// True if links send damaged frames again.
     pub(crate) fn replays(&self) -> bool {
         let mut schemes = self.switch.link.declarations();
-        schemes.any(|scheme| scheme.replays_lost_frames())
+        schemes.any(|scheme| scheme.has(Property::Replays))
     }
 
     /// Returns what the schemes between neighbours declare, each scheme once.
@@ -293,112 +134,170 @@ impl SchemeConfig {
     }
 }
 
-/// Properties of the network that a scheme needs.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Surroundings {
-    /// Distinct rates of links, ascending.
-    pub rates: Vec<Rate>,
-    /// Largest propagation delay of a link, ps.
-    pub max_delay_ps: Time,
-    /// Highest traffic class in use.
-    pub max_class: u8,
-    /// Bytes of a switch's buffer.
-    pub buffer_bytes: u64,
-    /// Reserved bytes per port and class.
-    pub reserved_bytes: u64,
-    /// Rate of the first host's link, in bits per second.
-    pub nic_bps: u64,
-    /// Properties that a receiver-driven transport needs.
-    pub transport: Around,
-    /// Largest base RTT, ps, if the scheme needs it.
-    pub base_rtt_ps: Time,
-    /// Queue numbers that a neighbour may put on its packets, in any scheme of the network.
-    pub upstream_queues: u16,
-}
-
 /// Reads a complete `[scheme]` (preset and overrides already merged).
 pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
     let single = axes().iter().filter(|axis| axis.key != "control");
-    let (axes, good) = params::gather(s, single, |_, _| None);
-    let classify = read_classify(s, &axes);
-    let schedule = read_schedule(s, &axes, classify);
-    let admission = read_admission(s, &axes);
+    let (values, is_valid) = params::gather(s, single, |_, _| None);
+    let axes = Axes::read(&values);
+    let classify = params::chosen(s, "classify", axes.classify, Classify::WORDS);
+    let schedule = params::chosen(s, "schedule", axes.schedule, Schedule::WORDS);
+    let admission = params::chosen(s, "admission", axes.admission, Admission::WORDS);
     let victims = read_victims(s, &axes);
     let hop = read_backpressure(s, &axes);
     let link = read_link(s, &axes);
-    let (ecn, int) = read_signal(s, &axes);
-    let notifier = read_notices(s, &axes);
-    let guard = read_guard(s, &axes);
+    let (ecn, int) = read_signal(s, axes.signal);
+    let notifier = params::optional(s, "notices", axes.notices, NotifierConfig::WORDS);
+    let guard = params::optional(s, "guard", axes.guard, WatchdogConfig::WORDS);
     let control = read_control(s);
-    let recovery = read_recovery(s, &axes);
+    let recovery = params::chosen(s, "recovery", axes.recovery, RECOVERIES);
     let path = read_path(s, &axes);
-    let ack = read_ack(s);
+    let ack = params::table(s, "ack", Ack::PARAMS, None, |values| Ok(Ack::read(values)));
     let nic = read_nic(s, hop.as_ref());
     s.has("at");
     s.finish();
-    let (ack_bytes, ack_class, ack_every, (ack_pausable, acks_return)) = ack?;
-    if !good {
+    if !is_valid {
         return None;
     }
-    let (nic_queues, obeys, (arbiter, nic_order), processing) = nic?;
-    let (path, spray) = path?;
-    let control = control?;
-    let host = HostConfig {
-        arbiter,
-        ack_pausable,
-        cnp_on_ack: control.cnp_on_ack,
-        cnp_cycle: control.cnp_cycle,
-        ports_in_hash: path == PathChoice::Tuple,
-        processing,
-    };
-    let spec = SchemeSpec {
-        preset: axes.word("preset").to_owned(),
-        parameters: axes.word("parameters").to_owned(),
-        profile: Some(axes.word("profile")).filter(|name| *name != "none"),
-        cut_times: axes.is("clock", "ns"),
-        in_order: !axes.is("ties", "phases"), // NS3-04
-        starts_first: axes.is("ties", "scheduling, starts first"), // FGC-31
-        acks_return,
-        host,
-        path,
-        spray,
-        mtu: axes.size("mtu") as u16,
-        header: axes.size("header") as u16,
-        base_rtt: match axes.some_time("base_rtt") {
-            Some(ps) => BaseRtt::Fixed(ps),
-            None => match axes.word("base_rtt") {
-                "pair" => BaseRtt::Pair,
-                "network" => BaseRtt::Network,
-                "ns3-pair" => BaseRtt::Ns3Pair,
-                _ => BaseRtt::Ns3Network,
-            },
+    let ((classify, assign), (path, spray)) = (classify?, path?);
+    let (int, control, ack) = (int?, control?, ack?);
+    let mut nic = nic?.configure((axes.mtu, axes.header), &ack, control, int.as_ref());
+    (nic.recovery, nic.spray, nic.reorders) = (recovery?, spray, path.sprays());
+    nic.host.ports_in_hash = path == PathChoice::Tuple;
+    let max_frame = nic.data_bytes(nic.mtu);
+    let (ecn, admission) = (ecn?, admission?);
+    let switch = SwitchConfig {
+        classes: classes(&admission, ecn.is_some(), int.as_ref()),
+        classify,
+        assign,
+        schedule: schedule?.complete(max_frame),
+        mmu: MmuConfig {
+            buffer_bytes: 0,
+            reserved_bytes: 0,
+            admission,
         },
-        classify: classify?,
-        queues: axes.some_count("queues").unwrap_or(0) as u16,
-        queues_per: match axes.some_word("queues_per") {
-            Some("port") => QueuesPer::Port,
-            _ => QueuesPer::Class,
-        },
-        schedule: schedule?,
-        admission: admission?,
-        victims: victims?,
-        hop: hop?,
-        link: link?,
-        ecn: ecn?,
-        int: int?,
+        ecn,
+        int: int.map(|int| IntConfig {
+            format: int.format(),
+            counter: counter(&nic.control),
+        }),
         notifier: notifier?,
         guard: guard?,
-        control: control.sending,
-        whole_rates: control.whole_rates,
-        cnp: control.cnp,
-        recovery: recovery?,
-        ack_bytes,
-        ack_class,
-        ack_every,
-        nic_order,
-        nic_queues,
-        obeys,
+        hop: HopConfig::None,
+        link: link?,
+        path,
+        shaped: None,
+        trim: None,
+        acks_return: ack.path == AckPath::Reverse, // FGC-32
+        max_frame,
     };
-    combinations(s, &spec);
+    let spec = spec(&axes, victims?, hop?, switch, nic);
+    rules::check(s, &spec);
     Some(spec)
+}
+
+fn spec(
+    axes: &Axes,
+    victims: Option<VictimParams>,
+    hop: HopSpec,
+    switch: SwitchConfig,
+    nic: NicConfig,
+) -> SchemeSpec {
+    SchemeSpec {
+        preset: axes.preset.to_owned(),
+        parameters: axes.parameters.to_owned(),
+        profile: Some(axes.profile).filter(|name| *name != "none"),
+        cut_times: axes.clock == Clock::Ns,
+        in_order: axes.ties != Ties::Phases,          // NS3-04
+        starts_first: axes.ties == Ties::StartsFirst, // FGC-31
+        base_rtt: axes.base_rtt,
+        queues: axes.queues,
+        queues_per: axes.queues_per,
+        victims,
+        hop,
+        switch,
+        nic,
+    }
+}
+
+/// The classes of pauses, of prior ACKs, and of data (PRE-09).
+fn classes(admission: &Admission, has_ecn: bool, int: Option<&Int>) -> Vec<ClassConfig> {
+    let control = ClassConfig {
+        pausable: false,
+        buffered: false,
+        ecn: false,
+        int: true,
+    };
+    let data = ClassConfig {
+        pausable: admission.pfc().is_some(),
+        buffered: true,
+        ecn: has_ecn,
+        int: true,
+    };
+    let pauses = ClassConfig {
+        int: int.is_some_and(|int| int.pauses),
+        ..control
+    };
+    vec![pauses, control, data]
+}
+
+/// Returns which bytes count in telemetry.
+fn counter(control: &Sending) -> Counter {
+    let mut controls = control.controls().iter();
+    let reader = controls.find(|control| control.provides().has(Property::ReadsInt));
+    reader.map_or(Counter::Sent, ControlConfig::counter)
+}
+
+/// Reads `path`: switches select paths, or a policy of senders with its parameters.
+fn read_path(s: &Section<'_>, axes: &Axes) -> Option<(PathChoice, Option<SprayConfig>)> {
+    let by_switches = params::chosen(s, "path", axes.path, PathChoice::WORDS);
+    let by_senders = params::chosen(s, "path", axes.path, POLICIES);
+    match by_senders {
+        Some(policy) if policy.has_labels() => Some((PathChoice::Label, by_senders)),
+        Some(_) => Some((PathChoice::Entropy, by_senders)),
+        None => Some((by_switches?, None)),
+    }
+}
+
+/// Reads `backpressure`, the hop scheme in addition to PFC.
+fn read_backpressure(s: &Section<'_>, axes: &Axes) -> Option<HopSpec> {
+    let mut read = Some(HopSpec::default());
+    for word in hop::words() {
+        let is_chosen = axes.backpressure == word.name;
+        let why = format!("`backpressure` is not \"{}\"", word.name);
+        let useless = (!is_chosen).then_some(why.as_str());
+        let of = params::table(s, word.name, word.params, useless, |values| {
+            word.with(values)
+        });
+        if is_chosen {
+            read = of;
+        }
+    }
+    read
+}
+
+/// Reads the schemes of links that `link` and `backpressure` select.
+fn read_link(s: &Section<'_>, axes: &Axes) -> Option<LinkConfig> {
+    let mut all = Some(LinkConfig::default());
+    for word in LinkConfig::WORDS {
+        let is_chosen = axes.link.0.contains(&word.name) || axes.backpressure == word.name;
+        let read = params::word(s, "link", word, is_chosen);
+        if is_chosen {
+            all = all.zip(read).map(|(all, one)| all.and(one));
+        }
+    }
+    all
+}
+
+/// Reads `victims` and its table.
+fn read_victims(s: &Section<'_>, axes: &Axes) -> Option<Option<VictimParams>> {
+    let is_chosen = axes.victims == VICTIM_WORD;
+    let why = format!("`victims` is not \"{VICTIM_WORD}\"");
+    let useless = (!is_chosen).then_some(why.as_str());
+    let victims = params::table(s, VICTIM_WORD, VictimParams::PARAMS, useless, |values| {
+        Ok(VictimParams::read(values))
+    });
+    match is_chosen {
+        true => victims.map(Some),
+        false => Some(None),
+    }
 }

@@ -1,6 +1,7 @@
 //! What BFC at a switch is: plain data, one choice per question (`specs/bfc.md`).
 
-use crate::declaration::{Beside, Declaration, Finding, Needs, NetworkFacts, Queues, lost_pauses};
+use crate::declaration::{Declaration, Needs, NetworkFacts, lost_pauses};
+use crate::properties::{Finding, Properties, Property, Rule};
 use crate::units::Time;
 
 crate::words! {
@@ -102,8 +103,15 @@ impl Declaration for BfcConfig {
         self.frame_bytes.min(bitmap)
     }
 
-    fn repeats_pauses(&self) -> bool {
-        self.bitmap.is_some()
+    fn provides(&self) -> Properties {
+        use Property::{
+            BlocksBySending, CanDeadlock, Elides, NamesNicQueues, RepeatsPauses, WorksBesideOthers,
+        };
+        // BFC paper, section 5: partial deployment
+        Properties::of(&[CanDeadlock, NamesNicQueues, WorksBesideOthers])
+            .with(BlocksBySending, self.by == PauseBy::Flow)
+            .with(RepeatsPauses, self.bitmap.is_some())
+            .with(Elides, self.elide)
     }
 
     fn repair(&self) -> Option<&'static str> {
@@ -113,83 +121,47 @@ impl Declaration for BfcConfig {
         })
     }
 
-    fn can_deadlock(&self) -> bool {
-        true
-    }
-
     fn network(&self, facts: &NetworkFacts, say: &mut dyn FnMut(Finding)) {
         if let (true, Some(repair)) = (facts.lossy, self.repair()) {
             say(lost_pauses("BFC", repair)); // BFC-31: a lost resume stays lost
         }
     }
 
-    fn beside(&self, others: &Beside, say: &mut dyn FnMut(Finding)) {
-        if others.scans && others.is_obeyed {
-            say(Finding::wrong(
-                &["nic", "backpressure"],
+    fn rules(&self) -> Vec<Rule> {
+        let mut rules = crate::rules! {
+            wrong ["nic", "backpressure"] with [ScanArbiter] without [IgnoresHop]:
                 "nic.arbiter = \"scan\" has no queues that BFC could pause",
-                "set nic.arbiter = \"ring\", or nic.obeys = [\"pfc\"]",
-            ));
-        }
-        if others.queues == Queues::One {
-            say(Finding::wrong(
-                &["backpressure", "classify"],
+                "set nic.arbiter = \"ring\", or nic.obeys = [\"pfc\"]";
+            wrong ["backpressure", "classify"] with [OneQueue]:
                 "BFC pauses single queues, and `classify` = \"fifo\" has but one for all flows of a class",
-                "set classify to \"dynamic\" or \"hash\"",
-            ));
-        }
-        if self.by == PauseBy::Queue && others.queues == Queues::PerFlow {
-            say(Finding::wrong(
-                &["backpressure", "classify"],
-                "BFC pauses queues by their number, and the queues of `classify` = \"per-flow\" come and go",
-                "set bfc.pause = \"flow\", or classify to \"dynamic\" or \"hash\"",
-            ));
-        }
-        if self.by == PauseBy::Flow && self.bitmap.is_some() {
-            say(Finding::wrong(
-                &["bfc", "backpressure"],
-                "a bitmap names queues, and `bfc.pause` = \"flow\" pauses flows",
-                "set bfc.tell = \"edges\", or bfc.pause = \"queue\"",
-            ));
-        }
-        if others.acks_with_data {
-            say(Finding::wrong(
-                &["ack", "backpressure"],
+                "set classify to \"dynamic\" or \"hash\"";
+            wrong ["ack", "backpressure"] with [AcksWithData]:
                 "BFC cannot pause ACKs: a NIC sends them from no queue that a pause could name",
-                "set ack.class = \"control\"",
-            ));
-        }
-        if others.pfc {
-            say(Finding::doubtful(
-                &["admission", "backpressure"],
+                "set ack.class = \"control\"";
+            wrong ["backpressure", "control"] with [ReceiverDriven]:
+                "BFC pauses queues of the NIC, and a receiver-driven transport has none",
+                "set backpressure = \"none\"";
+            doubtful ["admission", "backpressure"] with [Pfc]:
                 "BFC and PFC are both on: whichever acts first hides the other",
-                "BFC's paper has PFC off: admission = \"shared-pool\"",
-            ));
-        }
-        if !others.is_obeyed && others.unlimited_senders {
-            say(Finding::doubtful(
-                &["nic", "control"],
+                "BFC's paper has PFC off: admission = \"shared-pool\"";
+            doubtful ["nic", "control"] with [IgnoresHop, Unlimited]:
                 "NICs neither obey BFC nor limit what is in flight: the first switch fills and drops",
-                "set control = \"fixed-window\", as the BFC paper does",
-            ));
-        }
-    }
-
-    fn against_transport(&self, name: &str) -> Option<String> {
-        Some(format!("BFC pauses queues of the NIC, and {name} has none"))
-    }
-
-    fn elides(&self) -> bool {
-        self.elide
-    }
-
-    // BFC paper, section 5: partial deployment.
-    fn works_beside_others(&self) -> bool {
-        true
-    }
-
-    fn names_nic_queues(&self) -> bool {
-        true
+                "set control = \"fixed-window\", as the BFC paper does";
+        };
+        rules.extend(match (self.by, self.bitmap) {
+            (PauseBy::Queue, _) => crate::rules! {
+                wrong ["backpressure", "classify"] with [FlowQueues]:
+                    "BFC pauses queues by their number, and the queues of `classify` = \"per-flow\" come and go",
+                    "set bfc.pause = \"flow\", or classify to \"dynamic\" or \"hash\"";
+            },
+            (PauseBy::Flow, Some(_)) => crate::rules! {
+                wrong ["bfc", "backpressure"]:
+                    "a bitmap names queues, and `bfc.pause` = \"flow\" pauses flows",
+                    "set bfc.tell = \"edges\", or bfc.pause = \"queue\"";
+            },
+            (PauseBy::Flow, None) => Vec::new(),
+        });
+        rules
     }
 
     fn idle(&self, counted: &dyn Fn(&str) -> u64, say: &mut dyn FnMut(&'static str)) {

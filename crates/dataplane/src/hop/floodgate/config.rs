@@ -2,7 +2,9 @@
 
 use crate::classes::{DATA_CLASS, TRAFFIC_CLASSES};
 use crate::config::{Alpha, MAX_CLASSES};
-use crate::declaration::{Beside, Declaration, Finding, Needs, NetworkFacts, Queues};
+use crate::declaration::{Declaration, Needs, NetworkFacts};
+use crate::param::{Field, Kind, MAX_SIZE_BYTES, Value};
+use crate::properties::{Finding, Properties, Property, Rule};
 use crate::units::{Rate, Time};
 
 /// A number of bytes, or a multiple of the bytes in flight on a link.
@@ -14,7 +16,29 @@ pub enum Amount {
     HopBdps(Alpha),
 }
 
+impl Field for Amount {
+    fn of(value: Option<&Value>) -> Self {
+        match value {
+            Some(Value::Number(bdps)) => Self::HopBdps(Alpha::new(*bdps)),
+            bytes => Self::Bytes(u64::of(bytes)),
+        }
+    }
+}
+
 impl Amount {
+    /// Kinds of values in scenarios.
+    pub const KINDS: &'static [Kind] = &[
+        Kind::Size {
+            min: 1,
+            max: MAX_SIZE_BYTES,
+        },
+        Kind::Multiple {
+            of: "hop BDPs",
+            min: 0.01,
+            max: 10_000.0,
+        },
+    ];
+
     /// Returns the bytes at a port with this rate and one-way propagation delay.
     #[must_use]
     pub const fn bytes(self, (rate, delay_ps): (Rate, Time)) -> u64 {
@@ -25,24 +49,26 @@ impl Amount {
     }
 }
 
-/// Unit of a window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WindowUnit {
-    /// Packets.
-    Packets,
-    /// Bytes on the wire.
-    Bytes,
+crate::words! {
+    /// Unit of a window.
+    pub enum WindowUnit {
+        /// Packets.
+        Packets = "packets",
+        /// Bytes on the wire.
+        Bytes = "bytes",
+    }
 }
 
-/// Time at which a packet earns its credit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CreditAt {
-    /// When the packet leaves by its egress port.
-    Departure,
-    /// When the packet joins its egress queue.
-    Forwarding,
-    /// When the packet leaves a VOQ if it was parked, else when it leaves by its egress port.
-    Voq,
+crate::words! {
+    /// Time at which a packet earns its credit.
+    pub enum CreditAt {
+        /// When the packet leaves by its egress port.
+        Departure = "departure",
+        /// When the packet joins its egress queue.
+        Forwarding = "forwarding",
+        /// When the packet leaves a VOQ if it was parked, else when it leaves by its egress port.
+        Voq = "voq",
+    }
 }
 
 /// Aggregation of credits by a timer.
@@ -100,13 +126,14 @@ pub struct PauseThresholds {
     pub on_below_bytes: u64,
 }
 
-/// Bytes that pause a host for a destination.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HostPauseBy {
-    /// All parked bytes of the destination.
-    Held,
-    /// The bytes from this host for the destination, queued or parked.
-    Ingress,
+crate::words! {
+    /// Bytes that pause a host for a destination.
+    pub enum HostPauseBy {
+        /// All parked bytes of the destination.
+        Held = "held",
+        /// The bytes from this host for the destination, queued or parked.
+        Ingress = "ingress",
+    }
 }
 
 /// Condition under which a packet is parked.
@@ -132,13 +159,14 @@ pub enum Voqs {
     },
 }
 
-/// Egress queue of a released packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Release {
-    /// The ordinary egress queue.
-    Shared,
-    /// A separate queue, which sends only if the queues of other packets are empty.
-    Behind,
+crate::words! {
+    /// Egress queue of a released packet.
+    pub enum Release {
+        /// The ordinary egress queue.
+        Shared = "shared",
+        /// A separate queue, which sends only if the queues of other packets are empty.
+        Behind = "behind",
+    }
 }
 
 /// Configuration of Floodgate, or of PFC with tag, at a switch.
@@ -260,9 +288,10 @@ impl Declaration for FloodgateConfig {
     }
 
     // FG-30
-    fn numbers_data(&self) -> bool {
-        self.windows()
-            .is_some_and(|windows| windows.numbers_timeout_ps.is_some())
+    fn provides(&self) -> Properties {
+        let windows = self.windows();
+        let is_numbered = windows.is_some_and(|windows| windows.numbers_timeout_ps.is_some());
+        Properties::NONE.with(Property::NumbersData, is_numbered)
     }
 
     fn needs(&self) -> Needs {
@@ -348,24 +377,21 @@ impl Declaration for FloodgateConfig {
         }
     }
 
-    // Released packets with low priority need a single queue.
-    fn beside(&self, others: &Beside, say: &mut dyn FnMut(Finding)) {
-        let plain = matches!(others.queues, Queues::One | Queues::Hashed);
-        if self.release == Release::Behind && !plain {
-            say(Finding::wrong(
-                &["floodgate", "pfc-tag", "classify"],
-                "`release` = \"behind\" needs one queue for all released packets, but `classify` \
-                 assigns queues to flows",
-                "set release = \"shared\", or classify to \"fifo\" or \"hash\"",
-            ));
+    fn rules(&self) -> Vec<Rule> {
+        let mut rules = crate::rules! {
+            wrong ["backpressure", "control"] with [ReceiverDriven]:
+                "Floodgate and the receivers of `control` both limit the packets to a destination, without coordination",
+                "set backpressure = \"none\"";
+        };
+        if self.release == Release::Behind {
+            rules.extend(crate::rules! {
+                wrong ["floodgate", "pfc-tag", "classify"] without [OneQueue, HashedQueues]:
+                    "`release` = \"behind\" needs one queue for all released packets, but `classify` assigns queues \
+                     to flows",
+                    "set release = \"shared\", or classify to \"fifo\" or \"hash\"";
+            });
         }
-    }
-
-    fn against_transport(&self, name: &str) -> Option<String> {
-        Some(format!(
-            "Floodgate and the receivers of {name} both limit the packets to a destination, \
-             without coordination"
-        ))
+        rules
     }
 
     fn idle(&self, counted: &dyn Fn(&str) -> u64, say: &mut dyn FnMut(&'static str)) {

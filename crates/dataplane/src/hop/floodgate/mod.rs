@@ -144,13 +144,13 @@ fn most(amount: Amount, links: &[(Rate, Time)]) -> u64 {
 impl Floodgate {
     /// Sets the ports that lead up, away from the hosts. Called before the first packet.
     // FG-14
-    fn set_directions(&mut self, routes: &Routes, upward: &[bool]) {
-        self.upward = upward.to_vec();
+    fn set_directions(&mut self, routes: &Routes, upward: Vec<bool>) {
+        self.upward = upward;
         self.ways = ways(
             self.config.windows(),
             routes,
             &self.links,
-            upward,
+            &self.upward,
             self.max_frame,
         );
         let leads = |below: bool| self.ways.iter().any(|way| way.below == below);
@@ -389,7 +389,6 @@ impl HopScheme for Floodgate {
                 to_switch[*port as usize] = false;
             }
         }
-        let upward = to_switch.clone();
         let mut floodgate = Self {
             links: links.to_vec(),
             max_frame,
@@ -405,7 +404,7 @@ impl HopScheme for Floodgate {
             thresholds: links.iter().map(of_host).collect(),
             held_thresholds,
             to_switch,
-            upward: upward.clone(),
+            upward: Vec::new(),
             told: Paused::default(),
             senders: config.pauses_by_ingress().then(Senders::default),
             paused_by: Paused::default(),
@@ -422,7 +421,7 @@ impl HopScheme for Floodgate {
             taken: 0,
             config: *config,
         };
-        floodgate.set_directions(routes, &upward);
+        floodgate.set_directions(routes, floodgate.to_switch.clone());
         floodgate
     }
 
@@ -509,7 +508,7 @@ impl HopScheme for Floodgate {
     // FG-14
     fn learn(&mut self, core: &Pipeline, fact: Topology<'_>) {
         match fact {
-            Topology::Upward(upward) => self.set_directions(&core.routes, upward),
+            Topology::Upward(upward) => self.set_directions(&core.routes, upward.to_vec()),
             Topology::Routes => self.learn_routes(&core.routes),
             Topology::Pairs(_) => {}
         }

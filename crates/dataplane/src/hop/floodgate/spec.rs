@@ -1,158 +1,165 @@
 //! `[scheme.floodgate]`.
 
 use super::config::{
-    Aggregation, CreditAt, CreditConfig, FloodgateConfig, HoldBy, HostPauseBy, WindowConfig,
-    WindowUnit,
+    Aggregation, Amount, CreditAt, CreditConfig, FloodgateConfig, HoldBy, HostPauseBy,
+    PauseThresholds, Release, WindowConfig, WindowUnit,
 };
 use super::params::{
-    AMOUNT, GROUPS, RELEASE, SEEN_BY_ECN, SEEN_BY_INT, VOQS, VUP, amount, checked, holds, period,
-    thresholds,
+    GROUPS, RELEASE, SEEN_BY_ECN, SEEN_BY_INT, SeenByEcn, SeenByInt, VOQS, VUP, checked, period,
+    voqs,
 };
 use crate::declaration::{Around, Spec};
-use crate::param::{Conflict, InNetwork, MAX_SIZE_BYTES, Param, Params, Values};
-use crate::units::{NS, US};
+use crate::param::{Conflict, InNetwork, MAX_SIZE_BYTES, Param};
+use crate::units::{NS, Time, US};
 
 const TIMER: &[&str] = &["timer"];
 const PER_PACKET: &str = "`credit` = \"per-packet\" sends each credit at once";
 const NO_HOSTS: &str = "`dst_pause` is off";
 
-const PARAMS: &[Param] = &[
-    Param::word("unit", &["packets", "bytes"])
-        .default("\"packets\"", "PRE-104", "of windows and credits (Floodgate paper 4.2)")
-        .about("Unit of windows."),
-    Param::either("window", AMOUNT)
-        .default("1.0", "PRE-104", "hop BDPs, and C x T on top (Floodgate paper 4.2)")
-        .about(
-            "Initial window: a number of hop BDPs of the next hop (with a timer C·T comes on top), or a size that is taken \
-             as it is.",
-        ),
-    Param::word("credit", &["timer", "per-packet"])
-        .default("\"timer\"", "PRE-105", "aggregated (Floodgate paper 4.1)")
-        .about("Whether credits are aggregated."),
-    Param::time("interval", 10 * NS)
-        .default("\"10us\"", "PRE-105", "T (Floodgate paper 6)")
-        .about("T, of each ingress port.")
-        .with("credit", TIMER, PER_PACKET),
-    Param::size("byte_counter", 1, MAX_SIZE_BYTES)
-        .or(&["off"])
-        .default("\"off\"", "PRE-105", "only the timer sends credits (Floodgate paper 4.1)")
-        .about("Credits for this many bytes are sent at once.")
-        .with("credit", TIMER, PER_PACKET),
-    period("generator")
-        .default("\"off\"", "PRE-105", "at the very end of T, our choice")
-        .about("Credit frames are made at multiples of this time only.")
-        .with("credit", TIMER, PER_PACKET),
-    Param::word("credit_at", &["departure", "forwarding", "voq"])
-        .default(
-            "\"departure\"",
-            "PRE-106",
-            "when a packet leaves its port (Floodgate paper 7.2, authors' code)",
-        )
-        .about(
-            "When a credit is earned: at departure from the port, on the way to the egress queue, or on leaving a VOQ, if \
-             held.",
-        ),
-    Param::either("delay_credit", AMOUNT)
-        .or(&["off"])
-        .default("10.0", "PRE-107", "withheld while more hop BDPs are held (Floodgate paper 6)")
-        .about("Credits wait while more of the destination is held: hop BDPs of the fastest port, or a size."),
-    Param::size("credit_frame", 1, 100)
-        .default("\"34B\"", "PRE-108", "Ethernet-like 14, IP 20 (authors' code of Floodgate)")
-        .about("Bytes of a credit frame."),
-    Param::size("credit_entry", 0, 100)
-        .default("\"22B\"", "PRE-108", "for each destination (authors' code of Floodgate)")
-        .about("Bytes of each destination in it."),
-    Param::word("loss", &["numbers", "off"])
-        .default("\"numbers\"", "PRE-109", "data and credits are numbered (Floodgate paper 4.3)")
-        .about("Data and credits are numbered, so that windows outlive losses."),
-    Param::time("timeout", US)
-        .default("\"1ms\"", "PRE-109", "of silence before a switchSYN (authors' code of Floodgate)")
-        .about("Silence before a switch asks (switchSYN).")
-        .in_network(InNetwork::Timeout)
-        .with("loss", &["numbers"], "`loss` = \"off\" requests no credits"),
-    Param::count("table", 1, 1 << 24)
-        .or(&["exact"])
-        .default("\"exact\"", "PRE-110", "a window for each destination (Floodgate paper 4.2)")
-        .about("A window for each destination, or a number of entries that destinations are hashed to."),
-    period("clear")
-        .default("\"off\"", "PRE-110", "full windows stay in the table, our choice")
-        .about("Full windows are cleared from the table at this interval."),
-    VOQS,
-    GROUPS,
-    RELEASE,
-    VUP,
-    SEEN_BY_ECN,
-    SEEN_BY_INT,
-    Param::either("dst_pause", AMOUNT)
-        .or(&["off"])
-        .default("\"off\"", "PRE-114", "the practical design needs no hosts (Floodgate paper 4.3)")
-        .about("Hosts are paused by destination above this much held: hop BDPs of their link, or a size."),
-    Param::size("dst_resume_below", 0, MAX_SIZE_BYTES)
-        .default("\"0B\"", "PRE-114", "resumed below the same threshold (Floodgate paper 4.3)")
-        .about("They are resumed this many bytes below.")
-        .without("dst_pause", &["off"], NO_HOSTS),
-    Param::word("dst_pause_by", &["held", "ingress"])
-        .default("\"held\"", "PRE-114", "by what VOQs hold (Floodgate paper 4.3)")
-        .about(
-            "Which bytes count for that: all that are held of the destination, or what this very host sent to it and is \
-             still here, queued or held, above its first 4096 bytes.",
-        )
-        .without("dst_pause", &["off"], NO_HOSTS),
-    Param::size("frame", 1, 1_518)
-        .default("\"64B\"", "PRE-108", "of a pause or question, smallest Ethernet frame, our choice")
-        .about("Bytes of a pause, a resume and a question."),
-];
-
-fn windows_of(values: &Values) -> WindowConfig {
-    let aggregation = values.some_time("interval").map(|interval_ps| Aggregation {
-        interval_ps,
-        byte_counter: values.some_size("byte_counter"),
-        generator_ps: values.some_time("generator"),
-    });
-    WindowConfig {
-        unit: match values.word("unit") {
-            "packets" => WindowUnit::Packets,
-            _ => WindowUnit::Bytes,
-        },
-        initial: amount(values, "window").expect("it has no other words"),
-        entries: values.some_count("table").map(|n| n as u32),
-        clear_ps: values.some_time("clear"),
-        credit: CreditConfig {
-            aggregation,
-            at: match values.word("credit_at") {
-                "departure" => CreditAt::Departure,
-                "forwarding" => CreditAt::Forwarding,
-                _ => CreditAt::Voq,
-            },
-            delay: amount(values, "delay_credit"),
-            frame_bytes: values.size("credit_frame") as u16,
-            entry_bytes: values.size("credit_entry") as u16,
-        },
-        numbers_timeout_ps: values.some_time("timeout"),
+crate::words! {
+    /// Aggregation of credits.
+    enum Credit {
+        /// A timer sends them.
+        Timer = "timer",
+        /// Each packet has its own credit frame.
+        PerPacket = "per-packet",
     }
 }
 
-impl Params for FloodgateConfig {
-    const PARAMS: &'static [Param] = PARAMS;
+crate::words! {
+    /// Repair of windows after losses.
+    enum Loss {
+        /// Data and credits have numbers.
+        Numbers = "numbers",
+        /// There is none.
+        Off = "off",
+    }
+}
 
-    fn read(values: &Values) -> Self {
-        Self {
-            host_pause: thresholds(values, "dst_pause", "dst_resume_below"),
-            host_pause_by: match values.some_word("dst_pause_by") {
-                Some("ingress") => HostPauseBy::Ingress,
-                _ => HostPauseBy::Held,
-            },
-            ..holds(values, HoldBy::Windows(windows_of(values)))
-        }
+crate::params! {
+    /// Parameters of Floodgate.
+    #[derive(Clone, Copy, Debug)]
+    pub struct FloodgateParams {
+        /// Unit of windows.
+        unit: WindowUnit = Param::word("unit", WindowUnit::WORDS)
+            .default("\"packets\"", "PRE-104", "of windows and credits (Floodgate paper 4.2)"),
+        /// Initial window: a number of hop BDPs of the next hop (with a timer C·T comes on top), or
+        /// a size that is taken as it is.
+        window: Amount = Param::either("window", Amount::KINDS)
+            .default("1.0", "PRE-104", "hop BDPs, and C x T on top (Floodgate paper 4.2)"),
+        /// Whether credits are aggregated.
+        credit: Credit = Param::word("credit", Credit::WORDS)
+            .default("\"timer\"", "PRE-105", "aggregated (Floodgate paper 4.1)"),
+        /// T, of each ingress port.
+        interval_ps: Time = Param::time("interval", 10 * NS)
+            .default("\"10us\"", "PRE-105", "T (Floodgate paper 6)")
+            .with("credit", TIMER, PER_PACKET),
+        /// Credits for this many bytes are sent at once.
+        byte_counter: Option<u64> = Param::size("byte_counter", 1, MAX_SIZE_BYTES).or(&["off"])
+            .default("\"off\"", "PRE-105", "only the timer sends credits (Floodgate paper 4.1)")
+            .with("credit", TIMER, PER_PACKET),
+        /// Credit frames are made at multiples of this time only.
+        generator_ps: Option<Time> = period("generator")
+            .default("\"off\"", "PRE-105", "at the very end of T, our choice")
+            .with("credit", TIMER, PER_PACKET),
+        /// When a credit is earned: at departure from the port, on the way to the egress queue, or
+        /// on leaving a VOQ, if held.
+        at: CreditAt = Param::word("credit_at", CreditAt::WORDS)
+            .default("\"departure\"", "PRE-106",
+                "when a packet leaves its port (Floodgate paper 7.2, authors' code)"),
+        /// Credits wait while more of the destination is held: hop BDPs of the fastest port, or a
+        /// size.
+        delay: Option<Amount> = Param::either("delay_credit", Amount::KINDS).or(&["off"])
+            .default("10.0", "PRE-107", "withheld while more hop BDPs are held (Floodgate paper 6)"),
+        /// Bytes of a credit frame.
+        credit_bytes: u16 = Param::size("credit_frame", 1, 100)
+            .default("\"34B\"", "PRE-108", "Ethernet-like 14, IP 20 (authors' code of Floodgate)"),
+        /// Bytes of each destination in it.
+        entry_bytes: u16 = Param::size("credit_entry", 0, 100)
+            .default("\"22B\"", "PRE-108", "for each destination (authors' code of Floodgate)"),
+        /// Data and credits are numbered, so that windows outlive losses.
+        loss: Loss = Param::word("loss", Loss::WORDS)
+            .default("\"numbers\"", "PRE-109", "data and credits are numbered (Floodgate paper 4.3)"),
+        /// Silence before a switch asks (switchSYN).
+        timeout_ps: Time = Param::time("timeout", US)
+            .default("\"1ms\"", "PRE-109", "of silence before a switchSYN (authors' code of Floodgate)")
+            .in_network(InNetwork::Timeout)
+            .with("loss", &["numbers"], "`loss` = \"off\" requests no credits"),
+        /// A window for each destination, or a number of entries that destinations are hashed to.
+        entries: Option<u32> = Param::count("table", 1, 1 << 24).or(&["exact"])
+            .default("\"exact\"", "PRE-110", "a window for each destination (Floodgate paper 4.2)"),
+        /// Full windows are cleared from the table at this interval.
+        clear_ps: Option<Time> = period("clear")
+            .default("\"off\"", "PRE-110", "full windows stay in the table, our choice"),
+        /// VOQs of a switch.
+        voqs: Option<u16> = VOQS,
+        /// A switch that forwards up and down keeps half of the VOQs for destinations below it.
+        groups: bool = GROUPS,
+        /// Released packets join the egress queue, or one behind it, which sends when no other
+        /// packet waits (at most four traffic classes).
+        release: Release = RELEASE,
+        /// The ingress pipeline hears of empty VOQs at multiples of this time.
+        vup_ps: Option<Time> = VUP,
+        /// Whether ECN counts what is held for the egress, too.
+        ecn: SeenByEcn = SEEN_BY_ECN,
+        /// Whether INT of a packet that was held tells the bytes of all VOQs, or always those of the
+        /// egress queue.
+        int: SeenByInt = SEEN_BY_INT,
+        /// Hosts are paused by destination above this much held: hop BDPs of their link, or a size.
+        dst_pause: Option<Amount> = Param::either("dst_pause", Amount::KINDS).or(&["off"])
+            .default("\"off\"", "PRE-114", "the practical design needs no hosts (Floodgate paper 4.3)"),
+        /// They are resumed this many bytes below.
+        dst_resume_below: u64 = Param::size("dst_resume_below", 0, MAX_SIZE_BYTES)
+            .default("\"0B\"", "PRE-114", "resumed below the same threshold (Floodgate paper 4.3)")
+            .without("dst_pause", &["off"], NO_HOSTS),
+        /// Which bytes count for that: all that are held of the destination, or what this very host
+        /// sent to it and is still here, queued or held, above its first 4096 bytes.
+        dst_pause_by: HostPauseBy = Param::word("dst_pause_by", HostPauseBy::WORDS)
+            .default("\"held\"", "PRE-114", "by what VOQs hold (Floodgate paper 4.3)")
+            .without("dst_pause", &["off"], NO_HOSTS),
+        /// Bytes of a pause, a resume and a question.
+        frame_bytes: u16 = Param::size("frame", 1, 1_518)
+            .default("\"64B\"", "PRE-108", "of a pause or question, smallest Ethernet frame, our choice"),
     }
 }
 
 impl Spec for FloodgateConfig {
     const NAME: &'static str = "floodgate";
-    type Params = Self;
+    type Params = FloodgateParams;
     type Config = Self;
 
-    fn configure(config: Self, _around: &Around) -> Result<Self, Conflict> {
-        checked(config)
+    fn configure(of: FloodgateParams, _around: &Around) -> Result<Self, Conflict> {
+        let windows = WindowConfig {
+            unit: of.unit,
+            initial: of.window,
+            entries: of.entries,
+            clear_ps: of.clear_ps,
+            credit: CreditConfig {
+                aggregation: (of.credit == Credit::Timer).then_some(Aggregation {
+                    interval_ps: of.interval_ps,
+                    byte_counter: of.byte_counter,
+                    generator_ps: of.generator_ps,
+                }),
+                at: of.at,
+                delay: of.delay,
+                frame_bytes: of.credit_bytes,
+                entry_bytes: of.entry_bytes,
+            },
+            numbers_timeout_ps: (of.loss == Loss::Numbers).then_some(of.timeout_ps),
+        };
+        checked(Self {
+            by: HoldBy::Windows(windows),
+            voqs: voqs(of.voqs, of.groups),
+            release: of.release,
+            ecn_sees_held: of.ecn == SeenByEcn::EgressAndVoqs,
+            int_sees_held: of.int == SeenByInt::Voqs,
+            host_pause: of.dst_pause.map(|off| PauseThresholds {
+                off,
+                on_below_bytes: of.dst_resume_below,
+            }),
+            host_pause_by: of.dst_pause_by,
+            vup_ps: of.vup_ps,
+            frame_bytes: of.frame_bytes,
+        })
     }
 }

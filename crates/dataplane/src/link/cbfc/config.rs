@@ -1,9 +1,10 @@
 //! Parameters of CBFC, and what it declares.
 
 use crate::classes::DATA_CLASS;
-use crate::declaration::{Around, Beside, Declaration, Finding, NetworkFacts, Spec};
+use crate::declaration::{Around, Declaration, NetworkFacts, Spec};
 use crate::link::cyclic::CYCLE;
 use crate::param::{Conflict, Field, Kind, Param, Value};
+use crate::properties::{Finding, Properties, Property, Rule};
 use crate::units::{Rate, Time, US};
 
 crate::params! {
@@ -118,10 +119,6 @@ impl Declaration for CbfcConfig {
         "CBFC"
     }
 
-    fn holds_by_sending(&self) -> bool {
-        true
-    }
-
     fn smallest_frame_bytes(&self) -> u16 {
         self.cf_bytes.min(self.cc_bytes)
     }
@@ -134,25 +131,15 @@ impl Declaration for CbfcConfig {
         {
             say(Finding::wrong(
                 &["scheme.cbfc.limit"],
-                &format!(
+                format!(
                     "`limit` is {limit} credits, and a largest frame of {} B takes {largest}",
                     facts.max_frame
                 ),
-                &format!(
+                format!(
                     "a class sends only with credits for a largest frame: set cbfc.limit to {largest} or more"
                 ),
             ));
         }
-    }
-
-    // CBFC-30
-    fn is_lossless(&self) -> bool {
-        true
-    }
-
-    // CBFC-34
-    fn can_deadlock(&self) -> bool {
-        true
     }
 
     // CBFC-21
@@ -164,20 +151,23 @@ impl Declaration for CbfcConfig {
         of_class * classes.saturating_sub(DATA_CLASS.into()) as u64
     }
 
-    fn beside(&self, others: &Beside, say: &mut dyn FnMut(Finding)) {
-        if others.scans {
-            say(Finding::wrong(
-                &["nic", "link", "backpressure"],
+    // CBFC-30, CBFC-34
+    fn provides(&self) -> Properties {
+        Properties::of(&[
+            Property::NoOverflow,
+            Property::CanDeadlock,
+            Property::BlocksBySending,
+        ])
+    }
+
+    fn rules(&self) -> Vec<Rule> {
+        crate::rules! {
+            wrong ["nic", "link", "backpressure"] with [ScanArbiter]:
                 "nic.arbiter = \"scan\" has no credits",
-                "set nic.arbiter = \"ring\", or leave \"cbfc\" out of `link` and `backpressure`",
-            ));
-        }
-        if others.pfc {
-            say(Finding::doubtful(
-                &["admission", "link", "backpressure"],
+                "set nic.arbiter = \"ring\", or leave \"cbfc\" out of `link` and `backpressure`";
+            doubtful ["admission", "link", "backpressure"] with [Pfc]:
                 "credits and PFC are both on: whichever acts first hides the other",
-                "credits need no PFC: admission = \"shared-pool\"",
-            ));
+                "credits need no PFC: admission = \"shared-pool\"";
         }
     }
 

@@ -1,7 +1,8 @@
 //! Parameters of LLR, and what it declares.
 
-use crate::declaration::{Around, Beside, Declaration, Finding, NetworkFacts, Spec};
+use crate::declaration::{Around, Declaration, NetworkFacts, Spec};
 use crate::param::{Conflict, Param};
+use crate::properties::{Finding, Properties, Property, Rule};
 use crate::units::{NS, Rate, Time};
 
 /// Bytes of an acknowledgement: a control ordered set.
@@ -104,8 +105,8 @@ impl Declaration for LlrConfig {
         SET_BYTES
     }
 
-    fn replays_lost_frames(&self) -> bool {
-        true
+    fn provides(&self) -> Properties {
+        Properties::of(&[Property::Replays])
     }
 
     // LLR-13
@@ -116,7 +117,7 @@ impl Declaration for LlrConfig {
         {
             say(Finding::wrong(
                 &["scheme.llr.bytes"],
-                &format!(
+                format!(
                     "a replay buffer of {} B has no room for a largest frame of {} B",
                     self.bytes.unwrap_or_default(),
                     facts.max_frame
@@ -127,27 +128,17 @@ impl Declaration for LlrConfig {
     }
 
     // LLR-30
-    fn beside(&self, others: &Beside, say: &mut dyn FnMut(Finding)) {
-        if others.scans {
-            say(Finding::wrong(
-                &["nic", "link"],
+    fn rules(&self) -> Vec<Rule> {
+        crate::rules! {
+            wrong ["nic", "link"] with [ScanArbiter]:
                 "nic.arbiter = \"scan\" is that of another simulator, which has no LLR",
-                "set nic.arbiter = \"ring\", or leave \"llr\" out of `link`",
-            ));
-        }
-        if others.announced_drops {
-            say(Finding::wrong(
-                &["recovery", "link"],
+                "set nic.arbiter = \"ring\", or leave \"llr\" out of `link`";
+            wrong ["recovery", "link"] with [AnnouncesDrops]:
                 "recovery = \"ideal\" informs senders of each frame that a link loses, and LLR sends these frames again",
-                "set another recovery, or leave \"llr\" out of `link`",
-            ));
-        }
-        if others.late_pauses {
-            say(Finding::wrong(
-                &["pfc", "link"],
+                "set another recovery, or leave \"llr\" out of `link`";
+            wrong ["pfc", "link"] with [DelayedPauses]:
                 "pfc.response delays pause frames behind later frames, and LLR hands frames over in their order",
-                "set pfc.response = \"0us\", or leave \"llr\" out of `link`",
-            ));
+                "set pfc.response = \"0us\", or leave \"llr\" out of `link`";
         }
     }
 

@@ -10,8 +10,9 @@ mod least_loaded;
 
 use crate::hash::{below, mix32};
 use crate::packet::Packet;
-use crate::param::{Param, Params, Values};
+use crate::param::{Params, Word};
 use crate::paths::ENTROPY_BITS;
+use crate::properties::{Choice, Properties, Property, Rule};
 use crate::units::Time;
 
 pub use flowlet::FlowletConfig;
@@ -163,16 +164,15 @@ macro_rules! path_choices {
         }
 
         impl PathChoice {
-            /// Names and descriptions of the policies of switches in scenarios. Policies of senders
-            /// are not included.
-            pub const WORDS: &'static [(&'static str, &'static str)] =
-                &[$(($fixed, $about),)* $(($word, <$Policy as Policy>::ABOUT),)*];
-
-            /// Returns the policies that have parameters, with these parameters.
-            pub fn tables() -> impl Iterator<Item = (&'static str, &'static [Param])> {
-                let all = [$(($word, <$Config as Params>::PARAMS),)*];
-                all.into_iter().filter(|(_, params)| !params.is_empty())
-            }
+            /// Values of `path` for which switches select paths. Policies of senders are not
+            /// included.
+            pub const WORDS: &'static [Word<Self>] = &[
+                $(Word::plain($fixed, |_| Ok(Self::$Fixed)).titled("", $about),)*
+                $(Word::new($word, <$Config as Params>::PARAMS, |values| {
+                    Ok(Self::$Name(Params::read(values)))
+                })
+                .titled("", <$Policy as Policy>::ABOUT),)*
+            ];
 
             /// Returns true if the choice depends on the loads of the ports.
             #[must_use]
@@ -189,19 +189,6 @@ macro_rules! path_choices {
                 match self {
                     $(Self::$Name(_) => <$Policy as Policy>::REORDERS,)*
                     _ => self.sprays(),
-                }
-            }
-
-            /// Returns the policy with this name and, if it reads loads, these parameters.
-            ///
-            /// # Panics
-            /// If the name is not one of [`Self::WORDS`].
-            #[must_use]
-            pub fn of_word(word: &str, values: &Values) -> Self {
-                match word {
-                    $($fixed => Self::$Fixed,)*
-                    $($word => Self::$Name(Params::read(values)),)*
-                    _ => unreachable!("{word} is not a path choice"),
                 }
             }
         }
@@ -239,12 +226,6 @@ path_choices! {
 }
 
 impl PathChoice {
-    /// Returns true for the name of a policy of switches.
-    #[must_use]
-    pub fn has_word(word: &str) -> bool {
-        Self::WORDS.iter().any(|(known, _)| *known == word)
-    }
-
     /// Returns true if the packets of a flow take several paths.
     #[must_use]
     pub const fn sprays(self) -> bool {
@@ -264,6 +245,26 @@ impl PathChoice {
         match self {
             Self::Entropy => !ENTROPY_BITS,
             _ => u32::MAX,
+        }
+    }
+}
+
+impl Choice for PathChoice {
+    fn provides(&self) -> Properties {
+        Properties::NONE
+            .with(Property::Reorders, self.reorders())
+            .with(Property::HashedPorts, *self == Self::Tuple)
+            .with(Property::SymmetricPaths, *self == Self::Symmetric)
+    }
+
+    fn rules(&self) -> Vec<Rule> {
+        if *self != Self::Tuple {
+            return Vec::new();
+        }
+        crate::rules! {
+            wrong ["path", "classify"] with [QueuesByHash]:
+                "path = \"tuple\" puts ports in the place of the hash that `classify` goes by",
+                "set path = \"flow\", or classify = \"fifo\"";
         }
     }
 }

@@ -7,7 +7,6 @@
 
 mod act;
 mod frames;
-mod spec;
 mod spfc;
 mod thresholds;
 
@@ -23,9 +22,10 @@ use crate::sink::DropCause;
 use crate::space::Excess;
 use crate::units::{Rate, Time};
 pub use frames::{PauseClasses, PauseFor, said};
-pub use spec::{PARAMS, from_values};
 use spfc::Victims;
-pub use spfc::{ABOUT as VICTIM_ABOUT, Interval, VictimSpec, WORD as VICTIM_WORD, counting_number};
+pub use spfc::{
+    ABOUT as VICTIM_ABOUT, Interval, VictimParams, WORD as VICTIM_WORD, counting_number,
+};
 use thresholds::Thresholds;
 
 /// PFC state of a switch. Every switch has it. Without a lossless buffer it never pauses.

@@ -8,7 +8,7 @@ use crate::classes::{ClassSet, class_labels};
 use crate::config::{Departures, VictimConfig};
 use crate::declaration::Counter;
 use crate::units::{Rate, Time};
-pub use spec::{ABOUT, Interval, VictimSpec, WORD};
+pub use spec::{ABOUT, Interval, VictimParams, WORD};
 
 /// Packets that victim ports kept although the normal threshold would have paused them.
 pub(super) const SPARED: Counter = Counter::sum("spfc_spared");

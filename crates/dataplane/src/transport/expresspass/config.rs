@@ -1,9 +1,11 @@
 //! Parameters of ExpressPass, and what it needs of the other axes of a scheme.
 
 use super::ExpressPass;
+use crate::declaration::Around;
 use crate::param::{Conflict, Param};
+use crate::properties::Rule;
 use crate::requirements::{CreditQueue, SwitchRequirements};
-use crate::transport::{Acted, Around, Declared, Needs, timeout};
+use crate::transport::{Acted, Declared, timeout};
 use crate::units::Time;
 
 /// ExpressPass (`specs/expresspass.md`).
@@ -75,16 +77,18 @@ impl Declared for ExpressPass {
         "Receivers send credits, which switches shape and drop, and each lets one packet go.";
     // XP-03, XP-10
     type Params = ExpressPassParams;
+
     // XP-01, XP-05
-    const NEEDS: Needs = Needs {
-        owns_control_class: Some(
-            "the control class belongs to ExpressPass' credits, which are shaped and dropped",
-        ),
-        symmetric_paths: Some(
-            "ExpressPass' credits keep room for data on the links that they cross, so data must take the same",
-        ),
-        ..Needs::NOTHING
-    };
+    fn rules() -> Vec<Rule> {
+        crate::rules! {
+            wrong ["ack", "control"] without [AcksWithData]:
+                "expresspass: the control class belongs to ExpressPass' credits, which are shaped and dropped",
+                "set ack.class = \"data\"";
+            wrong ["path", "control"] without [SymmetricPaths]:
+                "ExpressPass' credits keep room for data on the links that they cross, so data must take the same",
+                "set path = \"symmetric\"";
+        }
+    }
 
     fn configure(of: ExpressPassParams) -> Result<ExpressPassConfig, Conflict> {
         let (init, most, least) = (of.w_init, of.w_max, of.w_min);

@@ -1,8 +1,10 @@
 //! Parameters of Homa, and what it needs of the other axes of a scheme.
 
 use super::Homa;
+use crate::declaration::Around;
 use crate::param::{self, Conflict, Param};
-use crate::transport::{Acted, Around, Declared, Needs, timeout, window};
+use crate::properties::{Properties, Property, Rule, priorities};
+use crate::transport::{Acted, Declared, prompt_replies, timeout, window};
 use crate::units::Time;
 
 /// Most priority levels of Homa.
@@ -69,12 +71,17 @@ impl Declared for Homa {
     const TITLE: &'static str = "Homa";
     const ABOUT: &'static str = "Receivers grant packets to the messages with the least left, at priorities of their choice.";
     type Params = HomaParams;
-    const NEEDS: Needs = Needs {
-        levels: true,
-        flow_sizes: true,
-        grants: true,
-        ..Needs::NOTHING
-    };
+    const PROVIDES: Properties = Properties::of(&[
+        Property::SetsPriority,
+        Property::ReadsFlowSizes,
+        Property::Grants,
+    ]);
+
+    // HOM-05
+    fn rules() -> Vec<Rule> {
+        let levels = priorities([Property::PriorityQueues, Property::StrictOrder]);
+        [prompt_replies(Self::NAME), levels].concat()
+    }
 
     /// 0 stands for what the traffic decides ([`Homa::complete`]).
     fn configure(of: HomaParams) -> Result<HomaConfig, Conflict> {

@@ -1,9 +1,11 @@
 //! Parameters of NDP, and what it needs of the other axes of a scheme.
 
 use super::Ndp;
+use crate::declaration::Around;
 use crate::param::{Conflict, MAX_SIZE_BYTES, Param};
+use crate::properties::{Properties, Property, Rule};
 use crate::requirements::{SwitchRequirements, TrimConfig};
-use crate::transport::{Acted, Around, Declared, Needs, timeout, window};
+use crate::transport::{Acted, Declared, prompt_replies, timeout, window};
 use crate::units::Time;
 
 /// NDP's ends (`specs/ndp.md`).
@@ -56,12 +58,22 @@ impl Declared for Ndp {
     const ABOUT: &'static str = "Switches trim what they cannot hold, and receivers pull packets at the pace of their link.";
     // NDP-01, NDP-02, NDP-03, NDP-12
     type Params = NdpParams;
-    const NEEDS: Needs = Needs {
-        one_queue: Some("NDP trims what finds the one data queue of its port full"),
-        chooses_paths: true,
-        trims: true,
-        ..Needs::NOTHING
-    };
+    const PROVIDES: Properties = Properties::of(&[Property::ChoosesPaths]);
+
+    // NDP-02
+    fn rules() -> Vec<Rule> {
+        let mut rules = crate::rules! {
+            wrong ["classify", "control"] without [OneQueue]:
+                "NDP trims what finds the one data queue of its port full",
+                "set classify = \"fifo\" and schedule = \"fifo\"";
+            // CBFC-35: a trimmed packet leaves in another class, so its credits would not return
+            wrong ["backpressure", "link", "control"] with [NoOverflow]:
+                "ndp's switches cut packets, and with credits no buffer overflows",
+                "set backpressure = \"none\" and link = \"none\"";
+        };
+        rules.extend(prompt_replies(Self::NAME));
+        rules
+    }
 
     fn configure(of: NdpParams) -> Result<NdpConfig, Conflict> {
         Ok(NdpConfig {

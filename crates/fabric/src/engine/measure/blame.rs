@@ -26,6 +26,7 @@ use dataplane::ids::IndexVec;
 use dataplane::nic::Wait;
 use dataplane::packet::{Arena, Kind, PacketId, flag};
 use dataplane::param::{Param, Values};
+use dataplane::properties::Property;
 use dataplane::switch::Switch;
 use dataplane::units::Time;
 use traffic::Flow;
@@ -359,7 +360,7 @@ impl Measure for Blame {
 
     fn new(spec: &Spec, setup: &Setup<'_>) -> Self {
         let ports = setup.graph.port_count() as usize;
-        let in_order = !setup.nic.recovery.properties().selective;
+        let in_order = !setup.nic.recovery.properties().has(Property::Selective);
         Self {
             accounts: Accounts::new(setup.graph.endpoints() as usize),
             journeys: Journeys::new(ports, !setup.links_fail),

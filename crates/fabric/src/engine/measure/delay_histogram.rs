@@ -6,6 +6,7 @@ use dataplane::event::EventSet;
 use dataplane::ids::IndexVec;
 use dataplane::packet::Kind;
 use dataplane::param::{Param, Values};
+use dataplane::properties::{Choice, Property};
 use dataplane::units::Time;
 
 use super::super::merge::Merged;
@@ -121,7 +122,7 @@ impl Measure for Delays {
                 .nic
                 .control
                 .transport()
-                .is_some_and(|t| t.needs().grants),
+                .is_some_and(|t| t.provides().has(Property::Grants)),
             stays: Stays::default(),
             ports: vec![PortBins::default(); setup.graph.port_count() as usize].into(),
         }
