@@ -3,9 +3,9 @@
     python hardware/long.py [--events N] [--only TEXT] [--print]
 
 The file out/hardware-long.csv has a line for each test that has ended. So a run that was stopped
-continues with the tests that are left. Lines of other versions of circuits, tests or the trace
-program are ignored, and tests that failed run again. Verilator simulates the tests with traces of
-the dataplane, in which the circuit takes most of the time, and Icarus Verilog the others.
+continues with the tests that are left. Lines of other versions of circuits, tests, dataplane or
+trace program are ignored, and tests that failed run again. Verilator simulates the tests with
+traces of the dataplane, in which the circuit takes most of the time, and Icarus Verilog the others.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ HARDWARE = Path(__file__).resolve().parent
 ROOT = HARDWARE.parent
 RESULTS = ROOT / "out" / "hardware-long.csv"
 FIELDS = ("version", "test", "events", "result", "seconds")
-SOURCES = ("hardware/*/*.sv", "hardware/tests/*.py", "crates/scenario/examples/hardware_trace/*")
+SOURCES = (
+    *("hardware/*/*.sv", "hardware/tests/*.py"),
+    *("crates/scenario/examples/hardware_trace/*.rs", "crates/dataplane/src/**/*.rs"),
+)
 
 WITHOUT_EVENTS = (
     *("test_a_pause_lasts_its_quanta", "test_hpcc_sender_at_the_target"),
@@ -35,7 +38,7 @@ WITHOUT_EVENTS = (
 
 
 def version() -> str:
-    """Return a digest of circuits, tests and trace program."""
+    """Return a digest of circuits, tests, dataplane and trace program."""
     digest = hashlib.sha256()
     for pattern in SOURCES:
         for path in sorted(ROOT.glob(pattern)):
@@ -106,6 +109,7 @@ def results(events: int) -> dict[str, dict[str, str]]:
 
 def run(test: str, events: int) -> None:
     """Run a test and append its result to the file."""
+    now = version()
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     ended = pytest(test, events=events)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -121,7 +125,7 @@ def run(test: str, events: int) -> None:
         writer = csv.writer(file)
         if is_new:
             writer.writerow(FIELDS)
-        writer.writerow((version(), test, events, result, round(seconds)))
+        writer.writerow((now, test, events, result, round(seconds)))
 
 
 def main() -> None:
