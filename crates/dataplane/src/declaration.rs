@@ -202,8 +202,8 @@ pub struct NetworkFacts {
 pub(crate) fn lost_pauses(what: &str, repair: &str) -> Finding {
     Finding::doubtful(
         &["topology"],
-        &format!("links also lose the pauses and resumes of {what}, and nothing repeats them"),
-        &format!(
+        format!("links also lose the pauses and resumes of {what}, and nothing repeats them"),
+        format!(
             "a queue or flow whose resume is lost stays paused until the next resume; {repair}"
         ),
     )

@@ -319,7 +319,7 @@ impl Declaration for FloodgateConfig {
                     "scheme.pfc-tag.release",
                     "traffic",
                 ],
-                &format!(
+                format!(
                     "`release` = \"behind\" serves at most {} traffic classes, and there are \
                      {data}",
                     TRAFFIC_CLASSES / 2
