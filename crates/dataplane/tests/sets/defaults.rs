@@ -38,7 +38,9 @@ fn of_kind(kind: &Kind, text: &str) -> Option<Value> {
         Kind::Rate { .. } => with_unit(RATES).map(Value::Rate),
         Kind::Count { .. } => text.parse().ok().map(Value::Count),
         Kind::Number { .. } | Kind::Multiple { .. } | Kind::Fraction { .. } => {
-            text.parse().ok().map(Value::Number)
+            let (number, scale) = text.strip_suffix('%').map_or((text, 1.0), |n| (n, 0.01));
+            let number: Option<f64> = number.parse().ok();
+            number.map(|number| Value::Number(number * scale))
         }
         Kind::Flag => text.parse().ok().map(Value::Flag),
         Kind::Word(words) => words
