@@ -1,8 +1,8 @@
 //! PFC watchdog of SONiC: it detects a class that stays paused too long (a storm), and the switch
 //! then drops or sends the packets of this class. The rules are in `specs/pfc-watchdog.md`.
 //!
-//! This file has the parameters, timers and counters. The gate applies them to pauses
-//! ([`Gate`](crate::gate::Gate)), and `switch/storm.rs` drops packets.
+//! This file has the parameters, timers and counters. `gate.rs` applies them to pauses, and
+//! `switch/storm.rs` drops packets.
 
 use crate::classes::{ClassSet, MAX_CLASSES, classes_of};
 use crate::param::{Param, Params, Word};
