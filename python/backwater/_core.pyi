@@ -1,7 +1,7 @@
 """The compiled part. Private: use the functions of :mod:`backwater`."""
 
 from collections.abc import Callable
-from typing import Any, TypeAlias, final
+from typing import Any, Self, TypeAlias, final
 
 __all__ = [
     "Interrupt",
@@ -51,14 +51,14 @@ _Progress: TypeAlias = Callable[
 class Scenario:
     """A scenario without errors."""
 
-    def __init__(
-        self,
+    def __new__(
+        cls,
         path: str,
         overrides: list[str],
         seed: int | None = None,
         scheme: str | None = None,
         profile: str | None = None,
-    ) -> None: ...
+    ) -> Self: ...
     def resolved(self) -> str: ...
     def run(
         self,
