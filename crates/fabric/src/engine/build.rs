@@ -90,12 +90,14 @@ fn lossless_classes(config: &SwitchConfig, links_lose: bool) -> ClassSet {
     all & !credits
 }
 
-/// With fewer ports, the processor's caches contain the whole state anyway.
+/// Number of ports from which memory locality matters. With fewer ports, the CPU caches contain the
+/// whole state anyway.
 const MANY_PORTS: u32 = 2048;
 
-/// Returns the least and greatest width of the calendar's buckets, as powers of two of ps: its
-/// first wheel must reach as far as nearly all arrivals do, or they are sorted twice; and they
-/// should not come into the current bucket, or they are moved one by one.
+/// Returns the least and greatest width of the calendar's buckets, as powers of two of ps. The
+/// first wheel must be long enough for nearly all arrivals, because later ones are sorted twice.
+/// Buckets must be short enough that arrivals are not in the current bucket, because those are
+/// moved one by one.
 // KER-11
 fn bucket_shifts(graph: &Graph, max_frame: u16) -> (u32, u32) {
     let mut reach: Vec<Time> = graph
@@ -116,12 +118,12 @@ fn bucket_shifts(graph: &Graph, max_frame: u16) -> (u32, u32) {
     (least, least.max(apart.min(24)))
 }
 
-/// Routes of the switches, and the pairs of ports that may pause their upstream port. The partition
-/// of a switch takes its entry.
+/// Tables that are computed for all switches: routes, and the port pairs that may pause their
+/// upstream port. Each partition takes the entries of its switches.
 struct Tables {
     routes: Vec<Option<Routes>>,
     pairs: Vec<Option<Pairs>>,
-    /// Number of paths, if senders choose paths.
+    /// Number of equal-cost paths between switches; `None`: senders do not choose paths.
     path_counts: Option<Arc<PathCounts>>,
 }
 
@@ -148,13 +150,13 @@ impl Tables {
     }
 }
 
-/// Number of paths, if senders choose paths.
+/// Returns the number of equal-cost paths between switches; `None`: senders do not choose paths.
 pub(super) fn path_counts(plan: &Plan) -> Option<Arc<PathCounts>> {
     let chosen = plan.switch.path == PathChoice::Label;
     chosen.then(|| Arc::new(PathCounts::new(&plan.graph, &plan.routes)))
 }
 
-/// The rates of a node's ports, and the delays of their links.
+/// Returns the rate and the link delay of each port of a node.
 fn rates(plan: &Plan, node: NodeId) -> Vec<(Rate, Time)> {
     let links = plan.graph.rates_and_delays(node).into_iter();
     links
@@ -162,7 +164,7 @@ fn rates(plan: &Plan, node: NodeId) -> Vec<(Rate, Time)> {
         .collect()
 }
 
-/// Configuration of every NIC. Messages share queue pairs if a workload requires it.
+/// Returns the configuration of every NIC. Messages share queue pairs if a workload requires it.
 // RNK-15
 pub(super) fn nic_config(plan: &Plan) -> NicConfig {
     let mut config = plan.nic.clone();
@@ -201,7 +203,7 @@ fn switch(plan: &Plan, tables: &mut Tables, node: NodeId) -> Option<Switch> {
     Some(switch)
 }
 
-/// Response time of a node to a PFC frame.
+/// Returns the time after which a PFC frame takes effect at a node.
 // SW-45: delay between arrival and effect
 const fn pause_response_ps(switch: &SwitchConfig) -> Time {
     match &switch.mmu.admission {
@@ -228,7 +230,7 @@ fn holds_itself(plan: &Plan) -> bool {
     plan.switch_configs().any(by_sending) || plan.nic.host.processing.is_some()
 }
 
-/// Sizes of packets on links in bytes, by kind.
+/// Returns the sizes of packets on links in bytes, by kind of packet.
 // LIV-06
 fn sizes(plan: &Plan) -> wire::Sizes {
     let nic = &plan.nic;
@@ -250,7 +252,7 @@ fn sizes(plan: &Plan) -> wire::Sizes {
     }
 }
 
-/// Frame format of the network.
+/// Returns the frame format that all links of the network use.
 pub(super) fn wire_network(plan: &Plan) -> wire::Network {
     wire::Network {
         v6: plan.graph.endpoints() > wire::frame::V4_ENDPOINTS,

@@ -38,16 +38,17 @@ pub enum OnDeadlock {
 /// A queue of a switch: the switch (its number among nodes), and the index of the queue.
 type QueueAt = (NodeId, QueueId);
 
-/// A pause: the switch and its ingress that sent it, and what it pauses.
+/// A pause that a switch has sent: the switch, its ingress, and the class, queue or flow that the
+/// pause stops.
 type HeldAt = (NodeId, u16, Holds);
 
-/// A queue that cannot send, with its pauses.
+/// A queue that cannot send, with the pauses that stop it.
 #[derive(Clone, Debug)]
 struct Stuck {
     link: LinkId,
     class: u8,
     bytes: u64,
-    /// One entry for each pause of the queue.
+    /// The pauses that stop the queue, one entry for each.
     held: Vec<HeldAt>,
 }
 
@@ -58,16 +59,16 @@ pub(super) struct DeadlockSearch {
     /// Only classes can be paused in this run, so there is no deadlock while no class is paused.
     classes_only: bool,
     link_failures: Option<Arc<LinkFailures>>,
-    /// Times of new routes and the links that these do not use. Entries that have been learned are
-    /// removed.
+    /// Times at which routing changes, each with the links that the new routes avoid.
+    /// [`Self::learn`] removes the entries that it has applied.
     epochs: VecDeque<(Time, Vec<LinkId>)>,
-    /// Changes of links so far.
+    /// Number of links that have failed or recovered so far.
     changes: usize,
     seed: u64,
     choice: PathChoice,
     /// Per switch, the pairs of ports that packets have used so far.
     used: Vec<Pairs>,
-    /// Ports in cycles of `used`, ascending.
+    /// Ports that are in a cycle of the backpressure graph of `used`, ascending.
     ports: Vec<LinkId>,
     /// Queues that can never send again.
     dead: BTreeSet<QueueAt>,
@@ -129,8 +130,8 @@ impl DeadlockSearch {
         })
     }
 
-    /// Updates the routes and links to those at `now`. Earlier routes stay, because packets on them
-    /// may still exist.
+    /// Applies all route and link changes up to `now`. Port pairs of earlier routes stay in `used`,
+    /// because packets on those routes may still exist.
     // LNK-40
     fn learn(&mut self, graph: &Graph, now: Time) {
         let changes = self
@@ -204,7 +205,7 @@ impl<C: Calendar> Simulation<C> {
         fresh
     }
 
-    /// Returns ports with stuck packets that can pause each other in a cycle according to the
+    /// Returns the ports with stuck packets that can pause each other in a cycle according to the
     /// routes. The list is nearly always empty.
     fn candidates(&self, deadlock_search: &DeadlockSearch) -> Vec<LinkId> {
         let graph = &self.net.graph;
@@ -235,7 +236,7 @@ impl<C: Calendar> Simulation<C> {
         }
     }
 
-    /// Returns the switch that sends on a link, and its port.
+    /// Returns the node that sends on a link, and the number of its port.
     fn sender(&self, link: LinkId) -> (NodeId, u16) {
         let node = self.net.node_of(link);
         (node, link.port(self.net.graph.first_link(node)))
@@ -294,7 +295,8 @@ impl<C: Calendar> Simulation<C> {
         }
     }
 
-    /// The stuck queues at these ports, with the packets that cause their pauses.
+    /// Returns the stuck queues at the ports of `links`, with the packets that cause the pauses of
+    /// these queues.
     fn waiting(&self, links: &[LinkId], stuck: BTreeMap<QueueAt, Stuck>) -> Waiting {
         let peer = |&link: &LinkId| self.net.graph.port(link).peer;
         let peers: BTreeSet<NodeId> = links.iter().map(peer).collect();
@@ -371,15 +373,15 @@ impl<C: Calendar> Simulation<C> {
 #[derive(Debug, Default)]
 struct Waiting {
     stuck: BTreeMap<QueueAt, Stuck>,
-    /// Queues with the packets that cause a pause.
+    /// The queues whose packets cause each pause.
     holders: BTreeMap<HeldAt, BTreeSet<QueueAt>>,
-    /// Flows of these packets, by queue.
+    /// Flows of the packets that cause pauses, by queue.
     flows: BTreeMap<QueueAt, BTreeSet<u32>>,
 }
 
 impl Waiting {
-    /// Returns stuck queues that can never send again. A queue is one of them if all packets that
-    /// cause one of its pauses are in such queues.
+    /// Returns the stuck queues that can never send again. A queue is stuck forever if, for one of
+    /// its pauses, all packets that cause the pause are in queues that are stuck forever.
     // LNK-41
     fn never_again(&self) -> BTreeSet<QueueAt> {
         let mut dead: BTreeSet<QueueAt> = self.stuck.keys().copied().collect();

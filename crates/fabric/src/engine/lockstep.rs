@@ -63,7 +63,7 @@ pub trait Carrier: Send {
 /// Error of a run in lockstep.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Frames do not carry everything that this plan needs. The text is the reason.
+    /// Nodes need data from each other that frames do not carry. The text is the reason.
     #[error(
         "this scenario cannot run in lockstep, where nodes receive only what frames carry: {0}"
     )]
@@ -217,7 +217,7 @@ struct Meeting {
     network: Network,
     lookahead_ps: Time,
     barrier: Barrier,
-    /// Per node: time of its next known event.
+    /// Per node: time of the next event that the node knows.
     next_ps: [Vec<Alone>; 2],
     /// Per node: number of frames that did not fit into this round.
     waiting: [Vec<Alone>; 2],
@@ -284,29 +284,30 @@ impl Meeting {
         }
     }
 
-    /// Stops all nodes, because one of them cannot continue.
+    /// Records the reason for which a node cannot continue, so that all nodes stop.
     fn give_up(&self, why: Error) -> Broken {
-        // Only the first reason counts: the others follow from it.
+        // Only the first error is kept, because the others follow from it.
         let _ = self.failure.set(why);
         self.barrier.break_up();
         Broken
     }
 }
 
-/// Value of each node.
+/// Returns the number that each node has published.
 fn values(all: &[Alone]) -> impl Iterator<Item = u64> {
     all.iter().map(|one| one.0.load(Ordering::Relaxed))
 }
 
-/// A port of a node.
+/// A port of a node in lockstep.
 struct Port {
-    /// The outgoing link and its addresses.
+    /// The link on which the port sends.
     out: LinkId,
     from: Mac,
     to: Mac,
-    /// The incoming link.
+    /// The link from which the port receives.
     into: LinkId,
-    /// Frames that did not fit into the last rounds, with the start times of their transmissions.
+    /// Frames for which the link had no room in earlier rounds, each with the start time of its
+    /// transmission.
     waiting: VecDeque<(Time, Box<[u8]>)>,
 }
 
@@ -316,11 +317,11 @@ struct Station<'a> {
     node: NodeId,
     carrier: Box<dyn Carrier>,
     ports: Vec<Port>,
-    /// Index of the current set.
+    /// Index (0 or 1) of the set of exchanged times that the node uses in this round.
     parity: usize,
-    /// All events before this time have happened at this node.
+    /// Time before which all events of this node have happened.
     done_ps: Time,
-    /// Buffers for one frame and for some times.
+    /// Buffer for the bytes of one frame.
     place: Vec<u8>,
     begun_ps: Vec<Time>,
 }

@@ -17,7 +17,7 @@ use crate::ids::{LocalNode, NodeId};
 use crate::record::{OperationRecord, RankRecord};
 use crate::workload::{Job, Jobs};
 
-/// An event of a rank.
+/// An event that a rank must handle.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum News {
     Received(Carried),
@@ -32,39 +32,38 @@ pub(super) struct Ranks {
     jobs: Jobs,
     /// Jobs whose messages share queue pairs.
     sharing: Vec<bool>,
-    /// Number of hosts in the network.
+    /// Number of hosts in the whole network, over all partitions.
     hosts_in_all: u32,
-    /// Hosts of this partition.
+    /// The ranks on each host of this partition.
     pub hosts: IndexVec<LocalNode, HostRanks>,
-    /// Messages to hosts of this partition that have not been delivered to their ranks, by the
-    /// number of their flow.
+    /// Messages that are on the way to hosts of this partition, by the number of their flow.
     pub coming: MixedMap<u32, Carried>,
     /// Messages of hosts of this partition whose last ACK has not arrived, by the number of their
     /// flow.
     pub going: MixedMap<u32, (u32, u32, MessageId)>,
-    /// Ranks that have not finished.
+    /// Number of ranks that have not finished.
     pub unfinished: u32,
     /// Finished operations that no recorder has received.
     pub ended: Ended,
     /// Messages that the ranks of a host have sent in the current call.
     pub outgoing: Vec<Carried>,
-    /// Triggers of each job, and the triggers that the ranks of a host activated in the current
-    /// call.
+    /// Triggers of each job.
     triggers: Vec<Triggers>,
+    /// Triggers (job, trigger) that the ranks of a host have activated in the current call.
     activated: Vec<(u32, u32)>,
 }
 
-/// The ranks of a host.
+/// The ranks on one host.
 pub(super) struct HostRanks {
     /// Number of the host in the network.
     pub host: NodeId,
     pub ranks: Vec<Placed>,
     pub news: Vec<News>,
-    /// Times for which the calendar has events of this host.
+    /// Times at which the calendar has an event for the ranks of this host.
     pub scheduled: Vec<Time>,
-    /// Messages that it has sent.
+    /// Number of messages that the host has sent.
     sent: u32,
-    /// Queue pairs that several of its messages share, by their numbers at its NIC.
+    /// Number at the NIC of each queue pair that several messages of the host share.
     pairs: MixedMap<QueuePair, u32>,
 }
 
@@ -75,7 +74,7 @@ pub(super) struct Placed {
     number: u32,
     started: bool,
     finished: bool,
-    /// Time of its next call.
+    /// Time at which the rank must be called next.
     pub wake_ps: Time,
     times: Times,
 }
@@ -92,7 +91,7 @@ struct Times {
 // RNK-11
 #[derive(Debug, Default)]
 struct Covered {
-    /// Disjoint stretches, in order.
+    /// Disjoint intervals (start, end), ascending.
     stretches: Vec<(Time, Time)>,
 }
 
@@ -140,7 +139,7 @@ pub(super) fn explain_waits<'a>(
     (0..).zip(jobs.jobs.iter()).flat_map(of).collect()
 }
 
-/// Outputs of the ranks of a host in one call.
+/// The messages, timers and trigger activations that the ranks of a host request in one call.
 struct Wishes<'a> {
     outgoing: &'a mut Vec<Carried>,
     wake_ps: &'a mut Time,
@@ -342,7 +341,7 @@ impl Ranks {
         }
     }
 
-    /// The ranks of a job, with their state.
+    /// Returns the ranks of a job that are on hosts of this partition.
     pub fn of_job(&self, job: u32) -> impl Iterator<Item = &Rank> {
         let placed = self.hosts.iter().flat_map(|on| &on.ranks);
         placed
@@ -383,8 +382,8 @@ impl Ranks {
         (flow, carried)
     }
 
-    /// Returns the number of the queue pair, at the NIC of a host, that a message shares with
-    /// others, and the identity of the queue pair; `None`: it opens a new one.
+    /// Returns the number at the NIC, and the identity, of the queue pair that a message shares
+    /// with others. Returns `None` if the message opens a new queue pair.
     // RNK-15
     pub fn shared(&mut self, node: LocalNode, carried: &Carried) -> Option<(u32, u64)> {
         if !self.sharing[carried.job as usize] {
@@ -414,7 +413,7 @@ impl Ranks {
         at_once.then(|| (job.hosts[from as usize], news))
     }
 
-    /// Returns the port of a message, if its NIC determines the port.
+    /// Returns the port that a message must use, if its NIC determines the port.
     // RNK-16
     pub fn rail(&self, carried: &Carried) -> Option<u16> {
         let by_rail = self.jobs.jobs[carried.job as usize].by_rail;
@@ -427,14 +426,14 @@ impl Ranks {
         let _ = self.jobs.error.set(error);
     }
 
-    /// Returns the time at which the next rank acts without an external event.
+    /// Returns the earliest time at which a rank acts without an external event.
     pub fn next_ps(&self) -> Option<Time> {
         let scheduled = self.hosts.iter().flat_map(|host| &host.scheduled);
         scheduled.copied().min()
     }
 
-    /// Removes the finished operations, with the parts of finished collectives. Also returns their
-    /// number.
+    /// Returns the number of finished operations, including the finished fraction of active
+    /// collectives, and the number of all operations.
     pub fn progress(&self) -> (f64, u64) {
         let ranks = self.hosts.iter().flat_map(|on| &on.ranks);
         ranks.fold((0.0, 0), |(done, all), placed| {
@@ -443,7 +442,7 @@ impl Ranks {
         })
     }
 
-    /// Records of the ranks at the end of the run.
+    /// Returns the records of the ranks at the end of the run.
     // RNK-11
     pub fn records(&self, end_ps: Time) -> impl Iterator<Item = RankRecord> {
         let ranks = (self.hosts.iter()).flat_map(|on| on.ranks.iter().map(move |rank| (on, rank)));

@@ -18,7 +18,7 @@ use super::plan::Names;
 use super::{LinkSpec, Loss};
 use crate::ids::{LinkId, NodeId};
 
-/// Value for a missing group or node, or for a node that is not reached.
+/// Marks a missing group or node, or a node that a search has not reached.
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// Kind of a node.
@@ -56,7 +56,7 @@ pub struct Graph {
     pub(super) first_link: IndexVec<NodeId, LinkId>,
     pub(super) peer: IndexVec<LinkId, NodeId>,
     pub(super) peer_port: IndexVec<LinkId, u16>,
-    /// Per port, which of `links`.
+    /// Per port, the index of its kind of link in `links`.
     pub(super) link_kind: IndexVec<LinkId, u32>,
     /// Distinct kinds of links.
     pub(super) links: Vec<LinkSpec>,
@@ -65,22 +65,24 @@ pub struct Graph {
     pub(super) first_fabric_link: Vec<LinkId>,
     /// Per switch, distance to the nearest host.
     pub(super) tier: Vec<u32>,
-    /// Per switch its group, or [`NONE`].
+    /// Per switch, the number of its group (switches with hosts are numbered as groups), or
+    /// [`NONE`] for a switch without hosts.
     pub(super) group: Vec<u32>,
-    /// Per group its switch.
+    /// Per group, its switch.
     pub(super) group_switch: Vec<u32>,
     /// Per host, its rack, if hosts have several ports; otherwise empty.
     pub(super) rack: IndexVec<NodeId, u32>,
     /// Per switch, true if it is the scale-up domain of a server. Empty if there are none.
     pub(super) scale_up: Vec<bool>,
-    /// Per switch its plane: switches of one plane reach each other through switches.
+    /// Per switch, the number of its plane. Switches that reach each other through switches are in
+    /// one plane.
     pub(super) plane: Vec<u32>,
     pub(super) names: Names,
     /// Number of racks per pod in a regular topology.
     pub(super) pod_racks: Option<u32>,
-    /// Per port, true if its link counts as down. Empty if all links are up.
+    /// Per port, true if routing treats its link as down. Empty if all links are up.
     pub(super) down: IndexVec<LinkId, bool>,
-    /// True if a link joins two hosts.
+    /// True if any link joins two hosts directly.
     pub(super) has_cables: bool,
 }
 
@@ -111,7 +113,8 @@ impl Graph {
         let mut hosts_in = vec![0u32; planes];
         for host in self.host_ids() {
             for plane in self.planes_of(host) {
-                // The planes of cables come behind.
+                // Planes of host-to-host links have numbers after those of switches, so they have
+                // no entry.
                 if let Some(hosts) = hosts_in.get_mut(plane as usize) {
                     *hosts += 1;
                 }
@@ -124,7 +127,8 @@ impl Graph {
     #[must_use]
     pub fn first_apart(&self) -> Option<(NodeId, NodeId)> {
         let hosts_in = self.hosts_in_planes();
-        // In nearly all networks one plane has all hosts; the others are compared one by one.
+        // In nearly all networks one plane contains all hosts. Only hosts outside this plane are
+        // compared one by one.
         let widest = (0..hosts_in.len() as u32)
             .rev()
             .max_by_key(|&p| hosts_in[p as usize])
@@ -146,7 +150,7 @@ impl Graph {
         a == b || (self.links_of(b)).any(|end| planes.contains(&self.plane_of(end)))
     }
 
-    /// True if a link joins two hosts.
+    /// True if any link joins two hosts directly.
     #[must_use]
     pub const fn has_cables(&self) -> bool {
         self.has_cables
@@ -158,8 +162,8 @@ impl Graph {
         self.is_host(self.peer[endpoint])
     }
 
-    /// Returns the network as routing sees it while these links are down. Each is given by one of
-    /// its directions. Nodes and ports keep their numbers.
+    /// Returns this network with the given links down for routing. Each link is given by one of its
+    /// directions. Nodes and ports keep their numbers.
     // LNK-10
     #[must_use]
     pub fn without(&self, links: &[LinkId]) -> Self {
@@ -186,7 +190,7 @@ impl Graph {
         self
     }
 
-    /// Returns this network with every link up.
+    /// Returns this network with all links up.
     #[must_use]
     pub fn whole(&self) -> Self {
         Self {
@@ -195,13 +199,13 @@ impl Graph {
         }
     }
 
-    /// True if a link is taken to be down.
+    /// True if routing treats a link as down.
     #[must_use]
     pub fn is_down(&self, link: LinkId) -> bool {
         self.down.get(link.index()).copied().unwrap_or(false)
     }
 
-    /// True if any link is taken to be down.
+    /// True if routing treats any link as down.
     #[must_use]
     pub fn lacks_links(&self) -> bool {
         !self.down.is_empty()
@@ -286,7 +290,7 @@ impl Graph {
         NodeId::from_bits(self.hosts + switch)
     }
 
-    /// Number of a node among switches. `None`: it is a host.
+    /// Returns the index of a node among the switches; `None`: the node is a host.
     #[must_use]
     pub fn switch_number(&self, node: NodeId) -> Option<u32> {
         node.bits().checked_sub(self.hosts)
@@ -314,13 +318,13 @@ impl Graph {
         self.names.of(node)
     }
 
-    /// The node of a name.
+    /// Returns the node with this name; `None`: there is none.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<NodeId> {
         self.names.find(name)
     }
 
-    /// Links from a node to another.
+    /// Returns the links from node `from` to node `to`.
     pub fn links_to(&self, from: NodeId, to: NodeId) -> impl Iterator<Item = LinkId> + '_ {
         self.links_of(from)
             .filter(move |&link| self.peer[link] == to)
@@ -365,12 +369,12 @@ impl Graph {
         links.map(LinkId::from_bits)
     }
 
-    /// The first link of the next node.
+    /// Returns the first link after those of a node, which is the first link of the next node.
     pub(super) fn first_link_behind(&self, node: NodeId) -> LinkId {
         self.first_link[NodeId::from_bits(node.bits() + 1)]
     }
 
-    /// Rate and delay of the link of each port of a node.
+    /// Returns rate and delay of the link at each port of a node.
     #[must_use]
     pub fn rates_and_delays(&self, node: NodeId) -> Vec<(Rate, Time)> {
         let ports = self.links_of(node).map(|link| self.port(link));
@@ -474,7 +478,7 @@ impl Graph {
         }
     }
 
-    /// Number of groups: switches with hosts.
+    /// Number of groups. Each switch with hosts is a group.
     #[must_use]
     pub fn groups(&self) -> u32 {
         self.group_switch.len() as u32
@@ -486,8 +490,8 @@ impl Graph {
         self.group_switch[group as usize]
     }
 
-    /// Returns the group of a switch, given its number among switches, if hosts are connected to
-    /// it.
+    /// Returns the group of a switch, given its index among the switches; `None`: no hosts are
+    /// connected to it.
     #[must_use]
     pub fn group_of_switch(&self, switch: u32) -> Option<u32> {
         let group = self.group[switch as usize];
@@ -513,7 +517,7 @@ impl Graph {
         (self.first_fabric_link[switch as usize].bits()..end.bits()).map(LinkId::from_bits)
     }
 
-    /// Links of a switch to other switches that are up.
+    /// Returns the links of a switch to other switches, except links that are down.
     pub(crate) fn live_links(&self, switch: u32) -> impl Iterator<Item = LinkId> + '_ {
         self.fabric_links(switch)
             .filter(|&link| !self.is_down(link))
@@ -524,12 +528,12 @@ impl Graph {
         self.peer[link].bits() - self.hosts
     }
 
-    /// Kind of a link, for [`Graph::link_spec`].
+    /// Returns the index of the kind of a link, for [`Graph::link_spec`].
     pub(crate) fn link_kind(&self, link: LinkId) -> u32 {
         self.link_kind[link]
     }
 
-    /// Rate and delay of a kind of link.
+    /// Returns rate, delay and loss of a kind of link, given its index.
     pub(crate) fn link_spec(&self, kind: u32) -> LinkSpec {
         self.links[kind as usize]
     }

@@ -7,26 +7,27 @@ use std::ops::Range;
 use super::{LinkSpec, TopologyError, TopologySpec};
 use crate::ids::NodeId;
 
-/// Most hosts of a network.
+/// Maximum number of hosts of a network.
 pub(super) const MAX_HOSTS: u64 = 1 << 22;
-/// Most switches of a network.
+/// Maximum number of switches of a network.
 pub(super) const MAX_SWITCHES: u64 = 1 << 22;
-/// Most links of a network.
+/// Maximum number of links of a network.
 pub(super) const MAX_LINKS: u64 = 1 << 25;
-/// Longest propagation delay: 1000 s.
+/// Maximum propagation delay: 1000 s.
 const MAX_DELAY_PS: u64 = 1_000_000_000_000_000;
 
-/// How nodes are called.
+/// Names of the nodes of a network.
 #[derive(Clone, Debug)]
 pub(super) enum Names {
-    /// Groups of equal nodes in the order of their numbers: `leaf0`, `leaf1`, ..., `spine0`, ...
+    /// Groups of nodes of one kind, in node order: (name, number of nodes). Nodes are called
+    /// `leaf0`, `leaf1`, ..., `spine0`, ...
     Runs(Vec<(&'static str, u32)>),
-    /// Names of the scenario, by node, and the nodes in the order of their names.
+    /// Names from the scenario, by node, and the nodes sorted by name.
     Given(Vec<String>, Vec<NodeId>),
 }
 
 impl Names {
-    /// Stores the names, which must be different, by node.
+    /// Stores the given names, one for each node. No two names are equal.
     pub(super) fn given(names: Vec<String>) -> Self {
         let mut sorted: Vec<NodeId> = (0..names.len()).map(NodeId::new).collect();
         sorted.sort_unstable_by(|a, b| names[a.index()].cmp(&names[b.index()]));
@@ -79,7 +80,7 @@ fn plain_number(text: &str) -> Option<u32> {
     if plain { text.parse().ok() } else { None }
 }
 
-/// A link: the numbers of its nodes and of its kind.
+/// A link: the numbers of its two nodes, and the index of its kind in [`Plan::links`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Edge {
     pub(super) a: NodeId,
@@ -88,7 +89,7 @@ pub(super) struct Edge {
 }
 
 impl Edge {
-    /// A link of a kind between two nodes.
+    /// Creates a link between nodes `a` and `b`. `link` is the index of its kind.
     pub(super) const fn new(a: u32, b: u32, link: u32) -> Self {
         Self {
             a: NodeId::from_bits(a),
@@ -97,7 +98,7 @@ impl Edge {
         }
     }
 
-    /// Adds links of one kind from a node to each of several others.
+    /// Returns links of one kind from node `a` to each node in `others`.
     pub(super) fn to_each(a: u32, others: Range<u32>, link: u32) -> impl Iterator<Item = Self> {
         others.map(move |b| Self::new(a, b, link))
     }
@@ -125,13 +126,14 @@ pub(super) struct Plan {
     pub(super) hosts: u32,
     pub(super) switches: u32,
     pub(super) edges: Vec<Edge>,
-    /// Distinct kinds of links.
+    /// Distinct kinds of links (rate, delay, loss); an [`Edge`] has an index of this list.
     pub(super) links: Vec<LinkSpec>,
     pub(super) names: Names,
-    /// In a regular shape the racks (switches with hosts) of a pod; pods follow each other in the
-    /// numbering. The links between two racks depend only on whether they are one, or in one pod.
+    /// In a regular shape, the number of racks (switches with hosts) per pod; pods are numbered
+    /// consecutively. The links between two racks depend only on whether the racks are the same, or
+    /// in the same pod.
     pub(super) pod_racks: Option<u32>,
-    /// Switches (counted among switches) that are scale-up domains of servers.
+    /// Switches that are the scale-up domains of servers, as indices among the switches.
     pub(super) scale_up: Vec<u32>,
 }
 
@@ -229,7 +231,8 @@ pub(super) fn check_counts(
     }
 }
 
-/// Refuses sizes above the limits. Returns the numbers of hosts and switches.
+/// Returns an error if a size exceeds its limit. Otherwise returns the numbers of hosts and
+/// switches.
 pub(super) fn check_size(
     hosts: u128,
     switches: u128,
@@ -332,7 +335,8 @@ fn leaf_spine(
     })
 }
 
-/// Pods of ToRs and aggregation switches, and cores: Clos and fat-tree.
+/// Counts of a three-tier network (Clos or fat-tree): pods of ToRs and aggregation switches, and
+/// cores.
 struct ThreeTier {
     shape: &'static str,
     tor_name: &'static str,
@@ -344,7 +348,8 @@ struct ThreeTier {
 }
 
 impl ThreeTier {
-    /// Refuses counts of a Clos network that are 0, and cores that cannot be divided evenly.
+    /// Returns an error if a count of a Clos network is 0, or if its cores cannot be divided
+    /// evenly.
     fn check_clos(&self) -> Result<(), TopologyError> {
         let counts = [
             ("pods", self.pods),

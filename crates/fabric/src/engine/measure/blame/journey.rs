@@ -26,10 +26,10 @@ const fn bit_of(id: PacketId) -> (usize, u64) {
     (id as usize / WORD, 1 << (id as usize % WORD))
 }
 
-/// Why a packet cannot leave, other than packets ahead of it in the queue.
+/// The reason why a packet cannot leave its queue, other than packets ahead of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Obstacle {
-    /// `None`: there is no obstacle.
+    /// Part of the delay breakdown to which the wait belongs; `None`: there is no obstacle.
     pub part: Option<Part>,
     pub root: LinkId,
 }
@@ -41,19 +41,21 @@ impl Obstacle {
     };
 }
 
-/// A packet in a switch. Up to `since_ps` everything is accounted for.
+/// A packet that waits in a switch. Its waiting time up to `since_ps` is already in the delay
+/// breakdown.
 #[derive(Clone, Copy, Debug)]
 struct Stay {
     link: LinkId,
     queue: QueueId,
     since_ps: Time,
-    /// Current obstacle. For the only packet of a flow in a queue, the queue has the current one.
+    /// Current obstacle of the packet. If the packet is the only one of its flow,
+    /// [`Queue::obstacle`] has the current obstacle instead.
     obstacle: Obstacle,
     /// Number of obstacle changes of the queue before the packet joined it.
     changes: u32,
-    /// Transmission time of the port up to `since_ps`, by kind of frame; `own_ps` is that of the
-    /// packet's own flow.
+    /// Time that the port had spent sending up to `since_ps`, by kind of frame.
     sent_ps: [Time; SORTS],
+    /// Time that the port had spent sending packets of the packet's own flow up to `since_ps`.
     own_ps: Time,
 }
 
@@ -64,17 +66,17 @@ impl Stay {
     }
 }
 
-/// A queue with packets that are followed, each the only one of its flow.
+/// A queue with followed packets, each of which is the only packet of its flow.
 #[derive(Debug)]
 struct Queue {
     queue: QueueId,
-    /// Current obstacle of its packets.
+    /// Obstacle that currently blocks the packets of the queue.
     obstacle: Obstacle,
-    /// Earlier obstacles that a waiting packet still needs.
+    /// Past changes of the obstacle that some waiting packet has not accounted for yet.
     changes: VecDeque<Change>,
-    /// Number of changes that were removed from the front of `changes`.
+    /// Number of changes that have been removed from the front of `changes`.
     forgotten: u32,
-    /// Number of waiting packets that arrived after the last change.
+    /// Number of waiting packets that arrived after the last obstacle change.
     newest: u32,
 }
 
@@ -83,7 +85,7 @@ struct Queue {
 struct Change {
     at_ps: Time,
     before: Obstacle,
-    /// Transmission time of the port up to `at_ps`, by kind of frame.
+    /// Time that the port had spent sending up to `at_ps`, by kind of frame.
     sent_ps: [Time; SORTS],
     /// Number of waiting packets that arrived between the previous change and this one.
     packets: u32,
@@ -114,13 +116,14 @@ impl Queue {
         });
     }
 
-    /// Adds a packet. Returns the number of obstacle changes so far.
+    /// Adds a packet to the queue. Returns the number of obstacle changes of the queue so far.
     fn join(&mut self) -> u32 {
         self.newest += 1;
         self.forgotten + self.changes.len() as u32
     }
 
-    /// Changes after the first `changes` ones, that is, since a packet joined.
+    /// Returns the obstacle changes since a packet joined the queue. `changes` is their number
+    /// before that.
     fn since(&self, changes: u32) -> impl Iterator<Item = &Change> {
         self.changes.range((changes - self.forgotten) as usize..)
     }
@@ -144,38 +147,40 @@ impl Queue {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     pub link: LinkId,
-    /// Queue of the packet's record.
+    /// Queue in which the packet is stored.
     pub queue: QueueId,
     pub obstacle: Obstacle,
 }
 
-/// A packet that is followed.
+/// A packet whose delay is recorded on its path (a followed packet), with the time that it has
+/// spent so far.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Journey {
     id: PacketId,
     pub(super) flow: u32,
     incast: bool,
-    /// The flow has no other packet.
+    /// True if the packet is the only one of its flow.
     alone: bool,
-    /// When the flow started.
+    /// Start time of the flow.
     pub(super) start_ps: Time,
-    /// The port by which it leaves, or left last.
+    /// Port by which the packet will leave its node, or by which it left the last one.
     link: LinkId,
-    /// Index of that port on the path; the NIC is 0.
+    /// Index of the port `link` on the path; 0 is the NIC.
     hop: u16,
     pub(super) spent: Spent,
     stay: Option<Stay>,
 }
 
 impl Journey {
-    /// Index on the path and number of the port by which it leaves, or left last.
+    /// Returns the port by which the packet will leave its node or left the last one: its index on
+    /// the path, and its number.
     pub fn place(&self) -> (u16, LinkId) {
         (self.hop, self.link)
     }
 
-    /// Accounts for the time of its stay up to `now`, during which `obstacle` blocked it. `sent_ps`
-    /// and `own_ps` are the transmission times of the port up to `now`, by kind of frame and of the
-    /// packet's own flow.
+    /// Adds the waiting time of the packet since `Stay::since_ps` to its delay breakdown.
+    /// `obstacle` blocked it during this time. `sent_ps` is the time that the port has spent
+    /// sending up to `now`, by kind of frame, and `own_ps` the part for the packet's own flow.
     // BLM-21, BLM-22
     fn settle(&mut self, now: Time, obstacle: Obstacle, sent_ps: [Time; SORTS], own_ps: Time) {
         let Some(stay) = &mut self.stay else {
@@ -215,32 +220,32 @@ impl Journey {
     }
 }
 
-/// Number of packets of a flow that wait at a port, and the transmission time of the flow's packets
-/// meanwhile.
+/// Number of packets of a flow that wait at a port, and the time that the port has spent sending
+/// packets of this flow while others waited.
 #[derive(Clone, Copy, Debug, Default)]
 struct Own {
     waiting: u32,
     sent_ps: Time,
 }
 
-/// The packets that are followed.
+/// All followed packets of a partition.
 #[derive(Debug)]
 pub(super) struct Journeys {
     all: Vec<Journey>,
     free: Vec<u32>,
-    /// Journey of each followed packet, by packet.
+    /// Index in `all` of the journey of each followed packet, by packet number.
     of: Vec<u32>,
     /// One bit per packet, set if it is followed. The bits of all packets fit into the CPU caches.
     followed: Vec<u64>,
-    /// Queues of the only packets of their flows, by port.
+    /// Queues with followed packets that are the only ones of their flows, by port.
     queues: IndexVec<LinkId, Vec<Queue>>,
-    /// The other packets that wait in a switch, by port.
+    /// Indices in `all` of the other followed packets that wait in a switch, by port.
     at_port: IndexVec<LinkId, Vec<u32>>,
-    /// Index of each journey in its list of `at_port`.
+    /// Position of each journey in its list in `at_port`.
     nth: Vec<u32>,
-    /// Waiting packets and transmission times of flows, by port and flow.
+    /// Number of waiting packets and time spent sending, by port and flow.
     own: MixedMap<u64, Own>,
-    /// Every port that can send does send: links do not fail.
+    /// True if a port that can send always sends, because links do not fail.
     never_idle: bool,
 }
 
@@ -266,7 +271,7 @@ impl Journeys {
         self.followed.get(word).is_some_and(|bits| bits & bit != 0)
     }
 
-    /// Fetches the journey of a packet, if it is followed.
+    /// Prefetches the journey of a packet into the CPU cache, if the packet is followed.
     #[inline]
     pub fn prefetch(&self, id: PacketId) {
         if let Some(journey) = self.of(id).and_then(|at| self.all.get(at as usize)) {
@@ -274,13 +279,13 @@ impl Journeys {
         }
     }
 
-    /// The journey of a packet, if it is followed.
+    /// Returns the index in `all` of the journey of a packet; `None`: the packet is not followed.
     #[inline]
     fn of(&self, id: PacketId) -> Option<u32> {
         self.follows(id).then(|| self.of[id as usize])
     }
 
-    /// Starts to follow a packet, with a free journey.
+    /// Starts to follow a packet. Reuses a free journey if there is one.
     fn begin(&mut self, id: PacketId) -> &mut Journey {
         let at = self.free.pop().unwrap_or_else(|| {
             self.all.push(Journey::default());
@@ -297,7 +302,7 @@ impl Journeys {
         &mut self.all[at as usize]
     }
 
-    /// A packet leaves its host: it is followed from now on.
+    /// Starts to follow a packet that leaves its host.
     // BLM-20
     pub fn leaves_host(&mut self, sending: &Sending, arena: &Arena, account: &Account) {
         let Sending { id, link, .. } = *sending;
@@ -320,8 +325,8 @@ impl Journeys {
         *self.begin(id) = Journey { id, ..journey };
     }
 
-    /// Stops following a packet. Returns its journey, which the caller must
-    /// [release](Self::release).
+    /// Stops following a packet that has arrived. Returns the index of its journey, which the
+    /// caller must [release](Self::release); `None`: the packet was not followed.
     pub fn arrives(&mut self, id: PacketId, ports: &mut IndexVec<LinkId, Port>) -> Option<u32> {
         let at = self.of(id)?;
         let (word, bit) = bit_of(id);
@@ -330,7 +335,7 @@ impl Journeys {
         Some(at)
     }
 
-    /// Frees a journey.
+    /// Frees the journey with index `at` for another packet.
     pub fn release(&mut self, at: u32) {
         self.free.push(at);
     }
@@ -384,7 +389,7 @@ impl Journeys {
         }
     }
 
-    /// A packet arrived at a switch and waits at `place`.
+    /// Records that a packet has arrived at a switch and waits at `place`.
     // BLM-20, BLM-31
     pub fn comes(
         &mut self,
@@ -401,7 +406,7 @@ impl Journeys {
         }
     }
 
-    /// A parked packet was released and waits in a queue.
+    /// Records that a parked packet has been released and waits in a queue.
     // BLM-24
     pub fn is_released(
         &mut self,
@@ -417,7 +422,7 @@ impl Journeys {
         }
     }
 
-    /// A packet joins the list of its port.
+    /// Adds a journey to the list of its port in `at_port`.
     // BLM-21
     fn join_list(&mut self, now: Time, at: u32, place: Place, ports: &mut IndexVec<LinkId, Port>) {
         let link = place.link;
@@ -460,7 +465,7 @@ impl Journeys {
         journey.stay = Some(stay);
     }
 
-    /// A packet leaves its switch.
+    /// Records that a packet leaves its switch, and adds its waiting time to its delay breakdown.
     // BLM-20
     pub fn leaves(&mut self, now: Time, sending: &Sending, ports: &mut IndexVec<LinkId, Port>) {
         let Sending { link, id, .. } = *sending;
@@ -484,7 +489,7 @@ impl Journeys {
         self.leave_list(at, ports);
     }
 
-    /// A port sends a packet of a flow.
+    /// Records that a port sends a packet of a flow for `takes_ps`.
     // BLM-21
     pub fn own_sent(&mut self, link: LinkId, flow: u32, takes_ps: Time) {
         if let Some(own) = self.own.get_mut(&link.key_with(flow)) {
@@ -492,14 +497,15 @@ impl Journeys {
         }
     }
 
-    /// Returns the time that a packet waited while its port could send but was idle. This is an
-    /// error, so it returns `None` if there is no such time, or if links can fail.
+    /// Returns `idle_ps`, the time that a packet waited at an idle port, if it shows an error of
+    /// the breakdown. Returns `None` if it is 0, or if links can fail.
     // BLM-21
     pub fn idle(&self, idle_ps: Time) -> Option<Time> {
         (self.never_idle && idle_ps > 0).then_some(idle_ps)
     }
 
-    /// Accounts for the time of a packet up to the last change of the obstacle of its queue.
+    /// Adds the waiting time of a packet up to the last obstacle change of its queue to its delay
+    /// breakdown.
     // BLM-22
     #[inline]
     fn catch_up(&mut self, at: u32) {
@@ -519,7 +525,7 @@ impl Journeys {
         }
     }
 
-    /// Accounts for the time up to `now` of a packet that waits at a port. Call
+    /// Adds the waiting time of a packet up to `now` to its delay breakdown. Call
     /// [`catch_up`](Self::catch_up) before.
     fn settle(&mut self, now: Time, at: u32, port: &Port) {
         let journey = &mut self.all[at as usize];
@@ -536,7 +542,7 @@ impl Journeys {
         journey.settle(now, stay.obstacle, port.sent_ps(now), own_ps);
     }
 
-    /// Takes a packet out of the list of its port.
+    /// Removes a journey from the list of its port in `at_port`.
     #[inline]
     fn leave_list(&mut self, at: u32, ports: &mut IndexVec<LinkId, Port>) {
         let journey = &mut self.all[at as usize];
