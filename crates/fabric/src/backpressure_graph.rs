@@ -15,11 +15,11 @@ use crate::topology::{Graph, NodeKind};
 /// port at the other end of the link of the ingress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Edge {
-    /// Switch, counted among switches.
+    /// Index of the switch among the switches.
     pub switch: u32,
-    /// The port by which packets enter the switch.
+    /// Port by which packets enter the switch.
     pub ingress: u16,
-    /// Port by which they leave.
+    /// Port by which the packets leave the switch.
     pub egress: u16,
 }
 
@@ -28,14 +28,14 @@ pub struct Edge {
 pub struct BackpressureGraph {
     /// Per switch, the pairs of ports that at least one route uses.
     pub used: Vec<Pairs>,
-    /// Nodes: egress ports of switches.
+    /// Number of nodes of the graph, which are the egress ports of switches.
     pub nodes: u64,
-    /// Edges between them.
+    /// Number of edges of the graph.
     pub edges: u64,
     /// Cycles: maximal sets of ports (by their links) in which every port can wait for every other,
     /// directly or indirectly. Ordered by their first ports.
     pub cycles: Vec<Vec<LinkId>>,
-    /// Edges that are removed so that no cycle is left.
+    /// Edges that were removed so that the graph has no cycle.
     pub removed: Vec<Edge>,
 }
 
@@ -56,7 +56,7 @@ struct Fabric<'a> {
 type Visit = (u32, Vec<(u32, Edge)>, usize);
 
 impl BackpressureGraph {
-    /// The graph of a network.
+    /// Builds the graph of a network from its routes.
     // BFC-50
     #[must_use]
     pub fn new(graph: &Graph, routes: &[Routes]) -> Self {
@@ -93,7 +93,7 @@ impl BackpressureGraph {
         allowed
     }
 
-    /// All edges, in order of switch, ingress and egress.
+    /// Returns all edges, in order of switch, ingress and egress.
     pub fn all_edges<'a>(&'a self, graph: &'a Graph) -> impl Iterator<Item = Edge> + 'a {
         edges_of(graph, &self.used)
     }
@@ -118,20 +118,20 @@ pub fn shortest_cycle(graph: &Graph, used: &[Pairs]) -> Vec<LinkId> {
 }
 
 impl Edge {
-    /// The port that can be paused.
+    /// Returns the port that the edge can pause: the port at the other end of the ingress link.
     #[must_use]
     pub fn held(&self, graph: &Graph) -> LinkId {
         graph.reverse(graph.switch_link(self.switch, self.ingress))
     }
 
-    /// The port that can pause it.
+    /// Returns the port that can pause it: the egress of the edge.
     #[must_use]
     pub fn holder(&self, graph: &Graph) -> LinkId {
         graph.switch_link(self.switch, self.egress)
     }
 }
 
-/// Edges of the graph: pairs whose ingress comes from a switch.
+/// Returns the edges of the graph: used port pairs whose ingress is linked to a switch.
 fn edges_of<'a>(graph: &'a Graph, used: &'a [Pairs]) -> impl Iterator<Item = Edge> + 'a {
     (0..graph.switches()).flat_map(move |switch| {
         let first = graph.switch_link(switch, 0);
@@ -245,7 +245,8 @@ impl<'a> Fabric<'a> {
         }
     }
 
-    /// Edges from a port in the direction of packets, to the egress ports of the next switch.
+    /// Returns the edges from port `at` in the direction of packets: to the egress ports of the
+    /// next switch.
     fn onward(&self, at: u32) -> Vec<(u32, Edge)> {
         let link = self.graph.port(self.ports[at as usize]);
         let switch = self.graph.fabric_peer(self.ports[at as usize]);
@@ -268,7 +269,7 @@ impl<'a> Fabric<'a> {
         }
     }
 
-    /// Ports that can wait for each other, as indices in the network.
+    /// Returns the cycles: sets of ports that can wait for each other, as links of the network.
     fn cycles(&self) -> Vec<Vec<LinkId>> {
         let mut cycles: Vec<Vec<LinkId>> = self
             .components()
@@ -282,7 +283,8 @@ impl<'a> Fabric<'a> {
         cycles
     }
 
-    /// Strongly connected components with a cycle (Tarjan's algorithm without recursion).
+    /// Returns the strongly connected components that contain a cycle (Tarjan's algorithm without
+    /// recursion).
     fn components(&self) -> Vec<Vec<u32>> {
         const NONE: u32 = u32::MAX;
         let n = self.ports.len();
@@ -371,7 +373,7 @@ impl<'a> Fabric<'a> {
         self.place[link]
     }
 
-    /// Edges between ports of one component.
+    /// Returns the edges between ports of one component, which are the edges in cycles.
     fn edges_in_cycles(&self) -> Vec<Edge> {
         let mut component = vec![u32::MAX; self.ports.len()];
         let found = self.components();
@@ -423,13 +425,13 @@ impl<'a> Fabric<'a> {
             .count() as u32
     }
 
-    /// A shortest cycle through the first port that is in a cycle.
+    /// Returns the edges of a shortest cycle through the first port that is in a cycle.
     fn shortest_cycle(&self) -> Option<Vec<Edge>> {
         let first = self.components().into_iter().flatten().min()?;
         self.shortest_path(first, first)
     }
 
-    /// The shortest path from a port to a port, of at least one edge.
+    /// Returns the edges of a shortest path from one port to another. It has at least one edge.
     fn shortest_path(&self, from: u32, to: u32) -> Option<Vec<Edge>> {
         let mut came: Vec<Option<(u32, Edge)>> = vec![None; self.ports.len()];
         let mut queue = std::collections::VecDeque::from([from]);

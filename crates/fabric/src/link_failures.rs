@@ -23,7 +23,7 @@ pub struct LinkFailure {
 /// A link that fails or recovers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Change {
-    /// When, ps.
+    /// Time of the change, ps.
     pub at_ps: Time,
     /// The link, by the direction with the lower number.
     pub link: LinkId,
@@ -36,13 +36,14 @@ pub struct Change {
 pub struct LinkFailures {
     /// Links that are down when the run starts, each by its lower direction, ascending.
     initial: Vec<LinkId>,
-    /// Changes during the run, in order.
+    /// Changes of links during the run, in order of time, then link.
     changes: Vec<Change>,
     /// Delay until routes take a change into account, ps.
     pub reconvergence_ps: Time,
     /// Treatment of packets for a port whose link is down.
     pub stranded: Stranded,
-    /// Exempts port pairs that could form a pause cycle from backpressure, also after a change.
+    /// True to exempt port pairs that could form a pause cycle from backpressure, also after a link
+    /// change.
     pub elide_backpressure: bool,
 }
 
@@ -103,7 +104,7 @@ impl LinkFailures {
         &self.initial
     }
 
-    /// Changes during the run, in order of time, then link.
+    /// Returns the changes during the run, in order of time, then link.
     #[must_use]
     pub fn changes(&self) -> &[Change] {
         &self.changes
@@ -184,7 +185,7 @@ pub fn parts(graph: &Graph) -> Vec<u32> {
         .endpoint_ids()
         .map(|endpoint| match graph.is_down(endpoint) {
             true => dataplane::nic::CUT_OFF,
-            // The ends of a cable are a part of their own.
+            // The two ends of a host-to-host link are a separate part.
             false if graph.is_cable(endpoint) => graph.plane_of(endpoint),
             false => part[graph.switch_of(endpoint) as usize],
         })

@@ -56,14 +56,14 @@ pub const fn address(number: u32) -> u32 {
 
 /// The order in which searches from a group of hosts reach the switches.
 struct Search {
-    /// Order of each switch; [`NONE`]: not reached.
+    /// Position of each switch in the order of the search; [`NONE`]: not reached.
     rank: Vec<u32>,
-    /// To each switch, by the link that found it first: delay, serialisation of a packet (both in
+    /// Sums along the first path found to each switch: delay and serialisation of a packet (both in
     /// ns), and slowest rate in bits per second.
     sums: Vec<PathSum>,
 }
 
-/// A sum over links.
+/// Delay, serialisation time and slowest rate of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct PathSum {
     delay_ns: u64,
@@ -182,7 +182,7 @@ pub struct Baselines {
     graph: Arc<Graph>,
     numbers: IndexVec<NodeId, u32>,
     payload_bytes: u64,
-    /// Per target group, sums from all switches; computed when first needed.
+    /// Per target group, the sums along the paths from all switches; `None`: not computed yet.
     sums: Vec<Option<Vec<PathSum>>>,
     largest: Option<(Time, u64)>,
 }
@@ -201,13 +201,14 @@ impl Baselines {
         }
     }
 
-    /// Round trip in ps and BDP in bytes from one endpoint to another.
+    /// Returns the RTT in ps and the BDP in bytes from one endpoint to another.
     pub fn of_pair(&mut self, src: LinkId, dst: LinkId) -> (Time, u64) {
         let path = self.path(src, dst);
         (path.rtt_ns() * NS, path.bdp_bytes())
     }
 
-    /// The largest round trip and the largest BDP of any two hosts, each for itself.
+    /// Returns the largest RTT and the largest BDP of any two hosts. They can be of different
+    /// pairs.
     // NS3-45
     pub fn largest(&mut self) -> (Time, u64) {
         if let Some(largest) = self.largest {

@@ -31,14 +31,17 @@ fn saturate(time: u128) -> Time {
 pub struct Paths {
     graph: Arc<Graph>,
     cores: Cores,
-    /// Per source group, if it was needed: for each target group, the number of a set of `cores`.
+    /// Per source group, the numbers of the path sets in `cores` to all target groups; `None`: not
+    /// computed yet.
     rows: Vec<Option<Box<[u32]>>>,
-    /// Whole paths by (kind of the sender's link, set, kind of the receiver's link).
+    /// Number of the end-to-end paths for (kind of the sender's link, number in `cores`, kind of
+    /// the receiver's link).
     numbers: MixedMap<(u32, u32, u32), u32>,
     profiles: Vec<Vec<PathProfile>>,
-    /// Paths with all links up. They are used if failed links leave no path.
+    /// The same network with all links up. It is used for endpoints that have no path while links
+    /// are down.
     whole: Option<Box<Paths>>,
-    /// Links cut serialisation times to nanoseconds.
+    /// True if links truncate serialisation times to nanoseconds.
     cut: bool,
 }
 
@@ -104,7 +107,7 @@ impl Paths {
         self.graph.is_down(endpoint)
     }
 
-    /// The network with all its links.
+    /// Returns the paths of the network with all links up.
     // LNK-14
     fn in_whole(&mut self) -> &mut Self {
         let (graph, cut) = (&self.graph, self.cut);
@@ -185,7 +188,8 @@ impl Paths {
         let mut queue = Vec::with_capacity(switches);
         queue.push(start);
         let mut next = 0;
-        // The last extension, which most often is also the next one.
+        // Caches the last extension of a path set by a link, because the next extension is usually
+        // the same.
         let mut last = (NONE, NONE, NONE);
         while next < queue.len() {
             let switch = queue[next] as usize;
@@ -214,8 +218,8 @@ impl Paths {
             .collect()
     }
 
-    /// Completion time at the receiver of a flow alone in the network, on the fastest of its
-    /// shortest paths; see [`PathProfile::ideal_received_ps`]. // TOP-14
+    /// Returns the FCT to the receiver's last byte of a flow that is alone in the network, on the
+    /// fastest of its shortest paths; see [`PathProfile::ideal_received_ps`]. // TOP-14
     pub fn ideal_received_ps(
         &mut self,
         src: LinkId,
@@ -228,8 +232,8 @@ impl Paths {
         })
     }
 
-    /// Completion time at the sender: that at the receiver, and the return of one ACK of
-    /// `frames.ack` bytes that finds all links free. // TOP-15
+    /// Returns the FCT to the sender's last ACK of a flow that is alone in the network: the FCT to
+    /// the receiver, plus the return time of one ACK of `frames.ack` bytes. // TOP-15
     pub fn ideal_acked_ps(
         &mut self,
         src: LinkId,
@@ -269,13 +273,14 @@ impl Paths {
             .unwrap_or(Rate::from_bps(1))
     }
 
-    /// Bytes that the bottleneck passes in a base round trip, rounded down. // TOP-11
+    /// Returns the number of bytes that the bottleneck can send in a base RTT, rounded down. //
+    /// TOP-11
     pub fn bdp_bytes(&mut self, src: LinkId, dst: LinkId, frame_bytes: u16, ack_bytes: u16) -> u64 {
         let rtt_ps = self.base_rtt_ps(src, dst, frame_bytes, ack_bytes);
         self.bottleneck(src, dst).bytes_in(rtt_ps)
     }
 
-    /// Number of links between two endpoints.
+    /// Returns the number of links between two endpoints.
     pub fn hops(&mut self, src: LinkId, dst: LinkId) -> usize {
         self.alternatives(src, dst)[0].hops.len()
     }
@@ -304,9 +309,9 @@ impl Paths {
         pairs.into_iter().map(|(_, pair)| pair).collect()
     }
 
-    /// The largest base round trip between endpoints of any two different hosts; exact. A round
-    /// trip is a sum over host links and links between, so per switch only the two slowest hosts
-    /// count. // TOP-10
+    /// Returns the largest base RTT between endpoints of any two different hosts, exactly. An RTT
+    /// is the sum of the host links and the links between, so only the two slowest hosts of each
+    /// switch matter. // TOP-10
     pub fn max_base_rtt_ps(&mut self, frame_bytes: u16, ack_bytes: u16) -> Time {
         let groups = self.graph.groups();
         let ends: Vec<SlowestHosts> = (0..groups)
@@ -355,14 +360,15 @@ fn least(paths: &[PathProfile], time: impl Fn(&PathProfile) -> Time) -> Time {
     paths.iter().map(time).min().unwrap_or(Time::MAX)
 }
 
-/// Round trip of a frame and its ACK over a link.
+/// Returns the RTT contribution of one link: a frame in one direction and its ACK in the other.
 fn link_round_trip(rate: Rate, delay_ps: Time, frame_bytes: u16, ack_bytes: u16) -> u128 {
     u128::from(rate.serialisation_ps(frame_bytes.into()))
         + u128::from(rate.serialisation_ps(ack_bytes.into()))
         + 2 * u128::from(delay_ps)
 }
 
-/// Round trip of a frame and its ACK between two switches, each on its best path.
+/// Returns the RTT of a frame and its ACK between two switches, each on the path that is fastest
+/// for it.
 fn round_trip(paths: &[Core], frame_bytes: u16, ack_bytes: u16) -> u128 {
     let one_way = |path: &Core, bytes: u64| -> u128 {
         let links = path.iter().map(|&(bps, delay_ps)| {
@@ -380,7 +386,7 @@ fn round_trip(paths: &[Core], frame_bytes: u16, ack_bytes: u16) -> u128 {
     least(frame_bytes.into()) + least(ack_bytes.into())
 }
 
-/// The two hosts of a switch whose links take longest, with the round trips over those links.
+/// The two hosts of a switch whose links have the longest RTT, with these RTTs.
 struct SlowestHosts {
     first: (NodeId, u128),
     second: Option<(NodeId, u128)>,
@@ -411,7 +417,8 @@ impl SlowestHosts {
         }
     }
 
-    /// Largest sum for two different hosts, one of each switch; `None` if there are no such hosts.
+    /// Returns the largest sum of the host link RTTs of two different hosts, one of each switch;
+    /// `None` if there are no such hosts.
     fn with(&self, other: &Self, same_switch: bool) -> Option<u128> {
         if same_switch {
             return self.second.map(|second| self.first.1 + second.1);

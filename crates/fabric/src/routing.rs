@@ -83,8 +83,8 @@ fn by_tier(graph: &Graph, routes: &mut [Routes], set: impl Fn(u32, &mut Routes))
     }
 }
 
-/// Gives each switch the number of paths that the switches of lower tiers make, so that a label has
-/// a digit for each tier.
+/// Sets, for each switch, the number of paths that the switches of lower tiers offer. A path label
+/// then has one digit per tier.
 // NDP-05
 fn label(graph: &Graph, routes: &mut [Routes]) {
     let tiers = graph.switch_ids().map(|node| graph.tier(node));
@@ -132,7 +132,7 @@ impl PathCounts {
         }
     }
 
-    /// From one endpoint to another, at least 1.
+    /// Returns the number of equal-cost paths from one endpoint to another, at least 1.
     #[must_use]
     pub fn between(&self, graph: &Graph, src: LinkId, dst: LinkId) -> u32 {
         if graph.is_cable(src) {
@@ -185,7 +185,7 @@ pub fn asymmetry(graph: &Graph, routes: &[Routes]) -> Option<(LinkId, LinkId)> {
         .map(|(pair, _)| pair)
 }
 
-/// Switches that packets of a flow cross.
+/// Returns the switches that packets of a flow cross, in order.
 fn path(graph: &Graph, routes: &[Routes], src: LinkId, dst: LinkId, hash: u32) -> Vec<NodeId> {
     let packet = Packet {
         dst: dst.bits(),
@@ -204,7 +204,7 @@ fn path(graph: &Graph, routes: &[Routes], src: LinkId, dst: LinkId, hash: u32) -
     nodes
 }
 
-/// Group and switch of every endpoint.
+/// Returns the group and the switch of every endpoint.
 fn endpoints(graph: &Graph) -> Endpoints {
     // LNK-11: endpoints whose link is down are in additional groups without routes.
     let group = graph
@@ -224,13 +224,13 @@ fn endpoints(graph: &Graph) -> Endpoints {
 }
 
 /// Returns the number after the last group of endpoints. If links are down, there are twice as many
-/// groups, because endpoints whose link is down have their own.
+/// groups, because endpoints whose link is down are in groups of their own.
 // LNK-11
 fn behind_groups(graph: &Graph) -> u32 {
     graph.groups() * if graph.lacks_links() { 2 } else { 1 }
 }
 
-/// The table of a switch while it grows.
+/// The routing table of a switch while it is being built.
 struct Table {
     entries: Vec<u16>,
     sets: PortSets,
@@ -250,7 +250,7 @@ impl Table {
         }
     }
 
-    /// Number of a set of ports.
+    /// Returns the number of a set of ports. A new set gets the next number.
     fn number(&mut self, ports: &[u16]) -> u16 {
         if let Some(&number) = self.numbers.get(ports) {
             return number;
@@ -273,9 +273,11 @@ struct Search<'a> {
     front: Vec<u64>,
     /// Per switch: true if it is a candidate of this level.
     listed: Vec<bool>,
-    /// Ports of the current switch that lead back to searches, with those searches.
+    /// Ports of the current switch that are on shortest paths, each with the searches (as bits) for
+    /// whose groups it is.
     leads: Vec<(u16, u64)>,
-    /// Searches of the current switch, divided by the set of ports that lead to them.
+    /// Searches of the current switch (as bits), divided so that all searches of a part use the
+    /// same ports.
     parts: Vec<u64>,
 }
 
@@ -323,7 +325,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Switches that a search reaches in this level.
+    /// Returns the switches that any search may reach in this level: the neighbours of the switches
+    /// in `front`.
     fn candidates(&mut self, front: &[u32]) -> Vec<u32> {
         let mut candidates = Vec::new();
         for &switch in front {

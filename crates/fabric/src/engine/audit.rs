@@ -10,7 +10,7 @@ use super::ranks::explain_waits;
 use crate::ids::{LinkId, hosts_of};
 use crate::record::{Ending, PortRecord, Violation};
 
-/// Enough to find the cause.
+/// Maximum number of reported violations. A few are enough to find the cause.
 const MOST_VIOLATIONS: usize = 50;
 
 impl<C: Calendar + Send> Simulation<C> {
@@ -20,7 +20,8 @@ impl<C: Calendar + Send> Simulation<C> {
         for part in &mut self.net.parts {
             self.violations.append(&mut part.flows.violations);
         }
-        // In whichever partition they were found.
+        // Sort the violations, so that their order does not depend on the partitions in which they
+        // were found.
         self.violations.sort_by(|a, b| a.message.cmp(&b.message));
         let drained = ending == Ending::Drained;
         let found = [
@@ -70,7 +71,7 @@ impl<C: Calendar + Send> Simulation<C> {
         .collect()
     }
 
-    /// AUD-02: all frames sent on a link have arrived, except those in flight.
+    /// AUD-02: checks that all frames sent on a link have arrived, except those in flight.
     fn audit_links(&self, drained: bool) -> Vec<String> {
         let mut broken = Vec::new();
         let mut under_way = 0;
@@ -98,7 +99,7 @@ impl<C: Calendar + Send> Simulation<C> {
             }
             switch.for_each_held(arena, |_| waiting += 1);
         }
-        // SW-45: frames that wait for the response time
+        // SW-45: count frames that wait for their response time
         waiting += self
             .net
             .parts
@@ -163,7 +164,7 @@ impl<C: Calendar + Send> Simulation<C> {
         format!("{} port {port}", self.net.graph.name(node))
     }
 
-    /// AUD-03: no flow is forgotten.
+    /// AUD-03: checks that every started flow has finished or is still active.
     fn audit_flows(&self) -> Vec<String> {
         let live = self.net.live() as u64;
         let (started, finished) = (self.net.started(), self.net.finished());
@@ -175,7 +176,7 @@ impl<C: Calendar + Send> Simulation<C> {
         )]
     }
 
-    /// AUD-04: receivers had every payload byte of the flows that finished.
+    /// AUD-04: checks that receivers had every payload byte of the finished flows.
     fn audit_delivery(&self, drained: bool) -> Vec<String> {
         let nics = self.net.each_nic();
         let delivered: u64 = nics.map(|(_, nic, _)| nic.counters().delivered_bytes).sum();
@@ -188,7 +189,7 @@ impl<C: Calendar + Send> Simulation<C> {
         Vec::new()
     }
 
-    /// AUD-05: lossless classes have no drops.
+    /// AUD-05: checks that lossless classes have no drops.
     fn audit_lossless(&self) -> Vec<String> {
         let parts = self.net.parts.iter();
         let dropped: u64 = parts.map(|p| p.core.broken_promises).sum();
@@ -268,7 +269,7 @@ impl<C: Calendar + Send> Simulation<C> {
         said
     }
 
-    /// Counters of every port.
+    /// Returns the records of all ports with their counters.
     pub(super) fn port_records(&mut self) -> Vec<PortRecord> {
         let Self { net, probes, .. } = self;
         let mut switch_port = 0;
@@ -308,7 +309,7 @@ impl<C: Calendar + Send> Simulation<C> {
                 record.active_flows = probes.take_active(switch_port);
                 switch_port += 1;
             }
-            // LNK-23: packets that a switch had for the link, and frames in flight.
+            // LNK-23: add packets that a switch held for the failed link, and frames in flight.
             let lost = net.part_of(of.peer).faults.losses.lost(link);
             // LLR-20: frames that the link retransmits are not lost
             let lost = match net.traffic_of(link) {

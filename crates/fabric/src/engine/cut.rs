@@ -8,15 +8,15 @@ use super::Clock;
 use crate::ids::{LinkId, NodeId};
 use crate::topology::{Graph, NodeKind};
 
-/// Maximum work of a part above the mean, in percent.
+/// Maximum work of a part, in percent of the mean.
 const UNEVEN: u64 = 130;
 /// Number of passes that move units to better parts.
 const PASSES: usize = 4;
 
-/// A network in parts.
+/// A network that is divided into parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Cut {
-    /// Per node its part.
+    /// Number of the part of each node.
     pub part_of: IndexVec<NodeId, u32>,
     /// Lookahead: an event in one part affects other parts at the earliest after this time.
     pub lookahead_ps: Time,
@@ -45,7 +45,8 @@ pub(super) fn cut_all(graph: &Graph, clock: Clock, smallest_bytes: u64) -> Cut {
 // PAR-01
 pub(super) fn cut(graph: &Graph, clock: Clock, smallest_bytes: u64, parts: u32) -> Option<Cut> {
     let reach = reaches(graph, clock, smallest_bytes);
-    // The longer the links that are cut, the fewer the windows: distances before racks.
+    // Cutting longer links gives fewer synchronisation windows, so links between sites are tried
+    // before links between racks.
     let all = all_units(graph, &reach);
     let mut most_parts_first = (2..=parts).rev();
     let part_of =
@@ -65,8 +66,8 @@ fn reaches(graph: &Graph, clock: Clock, smallest_bytes: u64) -> IndexVec<LinkId,
     graph.link_ids().map(reach).collect()
 }
 
-/// The units of a network if no link is cut that is shorter than some power of two, for each power
-/// that makes a difference, the greatest first.
+/// Returns possible divisions of a network into units, the coarsest first. For each power of two
+/// that gives a different division, no link shorter than it is cut.
 fn all_units<'a>(graph: &'a Graph, reach: &IndexVec<LinkId, Time>) -> Vec<Units<'a>> {
     let (Some(&longest), Some(&shortest)) = (reach.iter().max(), reach.iter().min()) else {
         return Vec::new();
@@ -202,7 +203,8 @@ impl Spread<'_> {
         self.work[part] += self.units.work[unit];
     }
 
-    /// Units with hosts, in stretches of equal work: racks of a pod are numbered in a row.
+    /// Assigns the units with hosts to parts: consecutive units with equal work per part, because
+    /// the racks of a pod have consecutive numbers.
     fn place_hosts(&mut self) {
         let graph = self.units.graph;
         let units = (self.units.nodes.iter()).take_while(|unit| graph.is_host(unit[0]));
@@ -242,7 +244,7 @@ impl Spread<'_> {
         }
     }
 
-    /// Rates of the links from a unit to each part, in Mbit/s.
+    /// Returns the total rate of the links from a unit to each part, in Mbit/s.
     fn ties(&self, unit: usize) -> Vec<u64> {
         let graph = self.units.graph;
         let mut ties = vec![0; self.work.len()];

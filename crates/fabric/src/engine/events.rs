@@ -1,4 +1,4 @@
-//! Events in the order of the calendar, instant by instant.
+//! Handles the events of the calendar in order, instant by instant.
 
 use dataplane::hop::pfc;
 use dataplane::packet::PacketId;
@@ -40,7 +40,8 @@ impl<C: Calendar> Partition<C> {
         self.core.now = last_ps;
     }
 
-    /// Handles every event before `limit` of the current lane.
+    /// Handles every event before `limit` of the current lane (a group of nodes that the thread
+    /// simulates in turn).
     fn run_lane(&mut self, limit: Time) {
         if self.measures.is_some() || self.prefetching.on || self.settings.pause_response_ps > 0 {
             self.run_instants::<true>(limit);
@@ -62,7 +63,7 @@ impl<C: Calendar> Partition<C> {
                     if let Some(next) = self.core.calendar.here.pop_now() {
                         break next;
                     }
-                    // ENG-03: the ports choose when everything else of the instant has happened.
+                    // ENG-03: ports choose packets after all other events of the instant.
                     if self.core.links.kicks.is_empty() {
                         break 'instant;
                     }
@@ -170,7 +171,7 @@ impl<C: Calendar> Partition<C> {
         self.hand_over::<true>((far.node, far.port, far.base), id, true);
     }
 
-    /// Gives a frame to the node at which it arrived.
+    /// Passes a frame to the node at which it arrived.
     #[inline(always)]
     fn hand_over<const MORE: bool>(
         &mut self,
@@ -184,8 +185,8 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// Gives a frame to its node, and reports it to the measures. It is a separate function to keep
-    /// the common case fast.
+    /// Passes a frame to the node at which it arrived, and reports it to the measures. It is a
+    /// separate function to keep the common case fast.
     #[inline(never)]
     fn hand_over_observed(&mut self, at: (LocalNode, u16, LinkId), id: PacketId) {
         let (node, port, base) = at;
@@ -194,7 +195,7 @@ impl<C: Calendar> Partition<C> {
         self.emit_arrived(node, base.at_port(port), id, &packet);
     }
 
-    /// A node receives a frame.
+    /// Lets a node process a frame that arrived at one of its ports.
     #[inline(always)]
     fn receive(&mut self, (node, port, base): (LocalNode, u16, LinkId), id: PacketId) {
         let now = self.core.now;
@@ -282,7 +283,7 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// Gives a damaged frame to the node at which it arrived.
+    /// Passes a damaged frame to the node at which it arrived.
     fn hand_over_damaged(&mut self, link: LinkId, id: PacketId) {
         let now = self.core.now;
         let far = &self.core.links.far[link];
@@ -311,7 +312,8 @@ impl<C: Calendar> Partition<C> {
         if alarm.armed_ps > now {
             return;
         }
-        // ENG-09: the later time that was requested before is due again.
+        // ENG-09: the timer has expired. Set it to the later time, if any, that an earlier request
+        // had set.
         alarm.armed_ps = std::mem::replace(&mut alarm.then_ps, NEVER);
         let over = self.core.pauses.len();
         let sink = &mut NodeSink::of(&mut self.core, node);
@@ -330,7 +332,8 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// Takes note of the flows that a NIC has found to be over, and of those that it has had whole.
+    /// Handles the flows that a NIC has completed as sender, and those that it has received
+    /// completely.
     #[inline(always)]
     fn note_flows(&mut self) {
         if self.core.flows_changed {
@@ -340,7 +343,7 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// The run ends after everything of `now`: NICs count what they had put off.
+    /// Lets all NICs count what they have postponed, when the run ends after all events of `now`.
     pub(super) fn settle(&mut self, now: Time) {
         for (node, nic) in self.nics.iter_mut().enumerate() {
             let core = &mut self.core;

@@ -76,9 +76,9 @@ struct QueuedPacket<K> {
 #[derive(Debug)]
 struct KnownQueue<K> {
     packets: VecDeque<QueuedPacket<K>>,
-    /// Sum of the amounts per key.
+    /// Sum of the amounts of the packets, per key.
     counts: MixedMap<K, u64>,
-    /// [`QueueState::taken`] at the last read.
+    /// Value of [`QueueState::taken`] at the last read.
     taken: u32,
 }
 
@@ -138,7 +138,7 @@ impl<K: Counted> KnownQueue<K> {
         last.map_or(queue.head, |last| arena.hot(last.id).next)
     }
 
-    /// Bytes of all packets.
+    /// Returns the total bytes of all known packets of the queue.
     fn bytes(&self, arena: &Arena) -> u64 {
         let sizes = self.packets.iter().map(|packet| arena.hot(packet.id).size);
         sizes.map(u64::from).sum()
@@ -234,18 +234,18 @@ struct Open<'a, K> {
     next: PacketId,
 }
 
-/// Reads long queues. The address of a packet is read from the one before it, so that each packet
-/// of a queue waits for memory; several queues are read in turn, so that their waits overlap.
+/// Reads several long queues in turn. The address of a packet is stored in the packet before it, so
+/// each step waits for memory. Reading in turn makes these waits overlap.
 #[derive(Debug)]
 pub(super) struct Reader<'a, K> {
     queues: &'a mut LongQueues<K>,
     open: [Option<Open<'a, K>>; INTERLEAVED],
-    /// Number of entries in use.
+    /// Number of entries of `open` in use.
     count: usize,
 }
 
 impl<'a, K: Counted> Reader<'a, K> {
-    /// Adds a queue; it is read when enough have been added, or with [`Reader::read`].
+    /// Adds a queue. It is read when `INTERLEAVED` queues have been added, or by [`Reader::read`].
     pub fn add(&mut self, port: u32, queue: &QueueState, arena: &'a Arena) {
         let mut contents = self.queues.take(port, queue.queue);
         self.open[self.count] = Some(Open {
@@ -261,7 +261,7 @@ impl<'a, K: Counted> Reader<'a, K> {
         }
     }
 
-    /// Reads all that is new.
+    /// Reads the new packets of all added queues.
     pub fn read(&mut self) {
         while self.count > 0 {
             for place in &mut self.open {

@@ -21,12 +21,12 @@ use super::notices::Notices;
 use crate::ids::{LinkId, LocalNode, NodeId};
 use crate::record::PauseRecord;
 
-/// Key of a class at a port, in the order of ports and then classes.
+/// Returns a key for a class at a port. Keys are in the order of ports, then classes.
 pub(super) const fn class_at(link: LinkId, class: u8) -> u32 {
     link.bits() * MAX_CLASSES as u32 + class as u32
 }
 
-/// Inverse of [`class_at`].
+/// Returns the port and class of a key from [`class_at`].
 pub(super) const fn link_and_class(key: u32) -> (LinkId, u8) {
     let classes = MAX_CLASSES as u32;
     (LinkId::from_bits(key / classes), (key % classes) as u8)
@@ -36,15 +36,16 @@ pub(super) const fn link_and_class(key: u32) -> (LinkId, u8) {
 #[derive(Debug)]
 pub(super) struct Node {
     pub stream: Stream,
-    /// When its alarm goes off; [`NEVER`]: not set.
+    /// Time at which the timer of the node expires; [`NEVER`]: not set.
     pub armed_ps: Time,
-    /// When it goes off after that, as was requested before; [`NEVER`]: not known.
+    /// Time to which the timer is set after it has expired: the later time that an earlier request
+    /// had set; [`NEVER`]: none.
     pub then_ps: Time,
     /// Number of the node in the network.
     pub number: NodeId,
-    /// Number of its first port.
+    /// Link of the node's first port.
     pub base: LinkId,
-    /// Running hash over its drops.
+    /// Running hash over the packets that the node has dropped.
     pub digest: u64,
 }
 
@@ -56,32 +57,33 @@ pub(super) struct Core<C> {
     pub links: Links,
     pub nodes: IndexVec<LocalNode, Node>,
     pub drops: [u64; DROP_CAUSES],
-    /// Lossless classes, as bits, and the number of their packets that were lost.
+    /// Classes without packet loss, as bits.
     pub lossless: ClassSet,
-    /// Links fail, so a packet may have no route.
+    /// True if links fail, so that a packet may have no route.
     pub links_fail: bool,
     pub broken_promises: u64,
     /// Number of pause and resume frames that have arrived but do not have an effect yet.
     pub late_frames: u64,
-    /// One of the next two lists has entries.
+    /// True if `ends` or `delivered` has entries.
     pub flows_changed: bool,
     pub ends: Vec<FlowEnd>,
-    /// Deliveries of flows are listed in `delivered`, because ranks wait for messages or a measure
-    /// wants them.
+    /// True if completed flows are listed in `delivered`, because ranks wait for messages or a
+    /// measure needs them.
     pub lists_deliveries: bool,
     pub delivered: Vec<(LocalNode, u32)>,
     pub notices: Notices,
-    /// Open pauses: (link, class) → since, and number.
+    /// Open pauses by [`class_at`]: start time, and number of the pause if a measure numbers them.
     pub paused: MixedMap<u32, (Time, Option<u32>)>,
     pub pauses: Vec<PauseRecord>,
     /// Kinds of events that the measures of the run observe.
     pub wants: EventSet,
     /// Events that nodes have reported and measures have not received.
     pub reported: Vec<measure::Event<'static>>,
-    /// Number of the pause whose frame was read last, if a measure follows pauses.
+    /// Number of the pause in the PFC frame that is being processed, if a measure numbers pauses.
     pub reading: Option<u32>,
     pub events: u64,
-    /// One common sequence of random numbers, instead of a stream per node.
+    /// One common sequence of random numbers that replays ns-3; `None`: each node has its own
+    /// stream.
     pub replayed: Option<StreamHeads>,
 }
 
@@ -123,7 +125,7 @@ impl<C: Calendar> Core<C> {
         self.reported.push(event);
     }
 
-    /// The run ends: pauses that are open end with it.
+    /// Ends all open pauses, because the run ends.
     // ENG-32, RCD-10
     pub fn close_pauses(&mut self, end_ps: Time) {
         let mut open: Vec<_> = self.paused.drain().collect();
@@ -166,12 +168,12 @@ impl<C: Calendar> Core<C> {
 pub(super) struct NodeSink<'a, C> {
     pub core: &'a mut Core<C>,
     pub node: LocalNode,
-    /// Number of the node's first port.
+    /// Link of the node's first port.
     pub base: LinkId,
 }
 
 impl<'a, C> NodeSink<'a, C> {
-    /// The sink of a node; looks up its first port.
+    /// Creates the sink of a node, and looks up the node's first port.
     pub fn of(core: &'a mut Core<C>, node: LocalNode) -> Self {
         let base = core.nodes[node].base;
         Self { core, node, base }
@@ -179,7 +181,8 @@ impl<'a, C> NodeSink<'a, C> {
 }
 
 impl<C: Calendar> NodeSink<'_, C> {
-    /// Counts a packet that is dropped here. `link`: the port by which it was to leave, or left.
+    /// Counts a packet that this node drops. `link` is the port by which the packet was to leave,
+    /// or left.
     pub fn note_drop(&mut self, packet: &Packet, link: Option<LinkId>, cause: DropCause) {
         self.core.drops[cause as usize] += 1;
         let excused = cause == DropCause::NoRoute && self.core.links_fail; // LNK-30
@@ -208,7 +211,7 @@ impl<C: Calendar> Sink for NodeSink<'_, C> {
     fn kick(&mut self, port: u16) {
         let core = &mut *self.core;
         let link = self.base.at_port(port);
-        // A port whose link is busy would only schedule its event in the round that follows.
+        // If the link is busy, schedule the port-free event now instead of in the next round.
         let busy = core.links.near[link].busy_ps > core.now;
         if busy
             && !core.wants.intersects(measure::Event::QUEUE_TOUCHED)

@@ -18,7 +18,7 @@ const AHEAD: usize = 6;
 /// its record, which is no longer cached, is prefetched.
 const LATER: usize = 8;
 
-/// A frame that arrives at the end of a link later.
+/// Copy of a frame that will arrive at the end of a link in another partition.
 #[derive(Clone, Copy, Debug)]
 struct CrossingFrame {
     at: Time,
@@ -32,16 +32,17 @@ struct CrossingFrame {
 #[derive(Debug, Default)]
 pub(super) struct FrameBatch {
     frames: Vec<CrossingFrame>,
-    /// Telemetry of the frames that have some, in the same order: path and length of each, and all
-    /// hops.
+    /// Path and number of hops of the telemetry of each frame that has telemetry, in the order of
+    /// the frames.
     stacks: Vec<(u16, u8)>,
     hops: Vec<IntHop>,
-    /// Lists of control frames between neighbours, in the same order: the length of each list, then
-    /// its words.
+    /// Lists that control frames between neighbours carry, in the order of the frames: for each
+    /// list its length, then its words.
     lists: Vec<u32>,
-    /// Journeys of followed frames, with the times and links of the frames, in the same order.
+    /// Journeys (delay so far) of the followed packets, with the arrival times and links of the
+    /// packets, in the order of the frames.
     journeys: VecDeque<(Time, LinkId, Journey)>,
-    /// Messages of ranks to hosts of the other partition, by their flows.
+    /// Messages that ranks send to hosts of the other partition, each with the number of its flow.
     pub messages: Vec<(u32, Carried)>,
 }
 
@@ -51,7 +52,7 @@ impl FrameBatch {
         self.frames.is_empty() && self.messages.is_empty()
     }
 
-    /// Adds the journey of a followed packet.
+    /// Adds the journey (delay so far) of a followed packet.
     // BLM-04
     pub fn follow(&mut self, at: Time, link: LinkId, journey: Journey) {
         self.journeys.push_back((at, link, journey));
@@ -124,10 +125,10 @@ impl FrameBatch {
 /// A frame that was sent to another partition and is not copied yet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Leaving {
-    /// The other partition.
+    /// Number of the partition to which the frame goes.
     pub to: u32,
     pub link: LinkId,
-    /// When it arrives.
+    /// Time at which the frame arrives.
     pub at: Time,
     pub id: PacketId,
 }
@@ -135,17 +136,17 @@ pub(super) struct Leaving {
 /// Frames that a partition sends to other partitions in the current window.
 #[derive(Debug)]
 pub(super) struct Outbox {
-    /// The last frames, in order.
+    /// Frames that were sent last and are not copied yet, in order.
     leaving: VecDeque<Leaving>,
-    /// Number of the last frames that are not copied yet.
+    /// Number of frames that may wait in `leaving` before the first one is copied.
     later: usize,
-    /// Earlier frames, by partition.
+    /// Copied frames, by the partition to which they go.
     pub to: Vec<FrameBatch>,
-    /// Earliest time of arrival.
+    /// Earliest arrival of a frame that was sent in this window.
     first_ps: Time,
     /// End of the window: no frame may arrive earlier.
     window_ps: Time,
-    /// Frames that have crossed.
+    /// Number of frames sent to other partitions.
     pub crossed: u64,
 }
 
@@ -185,7 +186,7 @@ impl Outbox {
         self.first_ps
     }
 
-    /// Takes a frame that is sent to another partition.
+    /// Adds a frame that is sent to another partition.
     // PAR-03
     #[inline]
     pub fn put(&mut self, frame: Leaving, arena: &mut Arena) {

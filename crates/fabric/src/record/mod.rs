@@ -78,7 +78,7 @@ pub struct Counters {
     pub packet_hops: u64,
     /// Events that the engine handled.
     pub events: u64,
-    /// Data packets injected by NICs, retransmissions included.
+    /// Data packets that NICs sent, including retransmissions.
     pub data_packets: u64,
     /// ACKs sent by receivers.
     pub acks: u64,
@@ -98,7 +98,7 @@ pub struct Counters {
     pub rerouted_packets: u64,
     /// Counters of hop schemes.
     pub hop: HopCounters,
-    /// Data packets sent again.
+    /// Retransmitted data packets.
     pub retransmissions: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
@@ -108,11 +108,11 @@ pub struct Counters {
     pub overtaken: u64,
     /// Data packets that arrived at their receiver out of order or twice, and were discarded.
     pub discarded: u64,
-    /// Storms of pauses that watchdogs detected.
+    /// Number of pause storms that watchdogs detected.
     pub storms: u64,
-    /// Storms that ended.
+    /// Number of pause storms that ended.
     pub storms_restored: u64,
-    /// Packets dropped in storms.
+    /// Packets dropped in pause storms.
     pub storm_drops: u64,
     /// Notices that switches sent to senders.
     pub notices: u64,
@@ -138,13 +138,13 @@ pub struct Violation {
 pub enum Ending {
     /// Every flow finished, and no event that makes progress is left.
     Drained,
-    /// The time limit of the scenario.
+    /// The time limit of the scenario was reached.
     TimeLimit,
     /// No event makes progress, but flows are unfinished.
     Stalled,
     /// Ports wait for each other in a cycle, and the scenario ends a run at a deadlock.
     Deadlocked,
-    /// The user interrupted it.
+    /// The user interrupted the run.
     Interrupted,
 }
 
@@ -153,22 +153,23 @@ pub enum Ending {
 pub struct ThreadUse {
     /// Threads that were requested.
     pub asked: u32,
-    /// Threads that the run had.
+    /// Threads that the run used.
     pub used: u32,
-    /// The reason if the two numbers differ.
+    /// Reason why `used` differs from `asked`; `None`: they are equal.
     pub why: Option<String>,
-    /// Lookahead, if there are several threads: the time that each can run without the others, ps.
+    /// Time that each thread can simulate without data of the others (lookahead), ps; `None`: one
+    /// thread.
     pub lookahead_ps: Option<Time>,
-    /// Synchronisation windows of the threads.
+    /// Numbers of synchronisation windows.
     pub windows: Windows,
     /// Number of frames that passed from one thread to another.
     pub crossed: u64,
-    /// Largest number of lanes of a partition.
+    /// Largest number of lanes (groups of nodes that a thread simulates in turn) of a partition.
     pub lanes: u32,
 }
 
 impl Default for ThreadUse {
-    /// One thread, as requested.
+    /// One requested thread, and one used.
     fn default() -> Self {
         Self {
             asked: 1,
@@ -182,10 +183,10 @@ impl Default for ThreadUse {
     }
 }
 
-/// Windows of time at whose ends threads meet.
+/// Numbers of windows of simulated time, at whose ends the threads synchronise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Windows {
-    /// In which all threads worked.
+    /// Windows in which all threads worked.
     pub together: u64,
     /// Windows with so few events that one thread did all work.
     pub alone: u64,
@@ -194,19 +195,19 @@ pub struct Windows {
 /// A run as a whole.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// Why it stopped.
+    /// Why the run stopped.
     pub ending: Ending,
     /// Simulated time at the end, ps.
     pub end_ps: Time,
-    /// 64-bit digest of the trajectory.
+    /// 64-bit hash of the frames that links carried and the packets that nodes dropped.
     pub digest: u64,
-    /// Flows that started.
+    /// Number of flows that started.
     pub started: u64,
-    /// Flows that finished.
+    /// Number of flows that finished.
     pub finished: u64,
     /// Counters of the mechanisms.
     pub counters: Counters,
-    /// Classes of ports that had a storm of pauses, in order of node, port and class.
+    /// Classes of ports that had a pause storm, in order of node, port and class.
     pub storms: Vec<StormRecord>,
     /// One record per port of every node, in order of node and port.
     pub ports: Vec<PortRecord>,
@@ -219,18 +220,18 @@ pub struct Outcome {
     /// For a run that stalled or deadlocked: a description of the ports that wait for each other.
     /// For others: flows whose receivers are unreachable.
     pub stall: Vec<String>,
-    /// Threads of the run. No other field depends on them.
+    /// Use of threads by the run. No other field depends on it.
     pub threads: ThreadUse,
     /// Process time of the event loop in seconds, and the wall-clock time.
     pub loop_seconds: f64,
 }
 
-/// A class of a port that had storms of pauses.
+/// A class of a port that had pause storms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StormRecord {
     /// The switch.
     pub node: NodeId,
-    /// The port that the neighbour paused.
+    /// The port whose class was paused by its neighbour.
     pub port: u16,
     /// The neighbour.
     pub peer: NodeId,
@@ -258,7 +259,7 @@ pub struct Progress {
     pub operations: Option<(f64, u64)>,
     /// Packet-hops so far.
     pub packet_hops: u64,
-    /// Time of the last arrival or start of a flow.
+    /// Time of the last arrival of a packet or start of a flow, ps.
     pub moved_ps: Time,
     /// The node number of the switch with the fullest buffer, and its bytes; `None`: all buffers
     /// are empty.

@@ -107,7 +107,7 @@ macro_rules! types {
         )*}
 
         impl<R> Value<R> {
-            /// No values of this type.
+            /// Returns an empty list of values of this type.
             fn none(&self) -> Values {
                 match self { $(Self::$name(_) => Values::$name(Vec::new()),)* }
             }
@@ -182,11 +182,12 @@ pub trait Rows: Any + Debug + Send {
     }
     /// Appends the values of some rows to columns of [`Table::columns`].
     fn append(&self, rows: Range<usize>, to: &mut [Values]);
-    /// Lower edges of bins and their samples, of a table with [`Row::SUMMARY`].
+    /// Returns the lower edge and the number of samples of each bin. Only for tables with
+    /// [`Row::SUMMARY`].
     fn bins(&self) -> Vec<(u64, u64)>;
-    /// Puts the rows in order ([`Row::order`]).
+    /// Sorts the rows by [`Row::order`].
     fn order(&mut self);
-    /// Forgets the rows.
+    /// Removes all rows.
     fn clear(&mut self);
     /// Copies the rows for another thread.
     fn copy(&self) -> Box<dyn Rows>;
@@ -229,14 +230,14 @@ impl<R: Row> Rows for Vec<R> {
 }
 
 impl dyn Rows {
-    /// The rows, if they are of this type.
+    /// Returns the rows if they have type `R`, else `None`.
     #[must_use]
     pub fn of<R: Row>(&self) -> Option<&[R]> {
         let all = (self as &dyn Any).downcast_ref::<Vec<R>>();
         all.map(Vec::as_slice)
     }
 
-    /// The rows, if they are of this type.
+    /// Returns the rows, for changes, if they have type `R`, else `None`.
     pub fn of_mut<R: Row>(&mut self) -> Option<&mut Vec<R>> {
         (self as &mut dyn Any).downcast_mut()
     }
@@ -249,7 +250,7 @@ pub enum Format {
     Columns,
     /// pcapng, with the frames of the rows. A ring has at most this number of files.
     Frames {
-        /// Most files of a ring.
+        /// Maximum number of files of a ring.
         most: u16,
     },
 }
@@ -273,14 +274,14 @@ pub struct Table {
 pub struct ColumnInfo {
     /// Name of the column.
     pub name: &'static str,
-    /// Empty list of its type.
+    /// Empty list of values of the type of the column.
     pub empty: Values,
     /// Description of the column, in one sentence.
     pub about: &'static str,
 }
 
 impl Table {
-    /// The table of a type of rows.
+    /// Returns the table that the row type `R` declares.
     #[must_use]
     pub fn of<R: Row>() -> Self {
         Self {
@@ -299,13 +300,13 @@ impl Table {
         }
     }
 
-    /// Columns of the table, in the order of the file.
+    /// Returns the columns of the table, in the order of the file.
     #[must_use]
     pub fn columns(&self) -> Vec<ColumnInfo> {
         (self.columns)()
     }
 
-    /// Name of the file of the table.
+    /// Returns the name of the file of the table.
     #[must_use]
     pub fn file(&self) -> String {
         match self.format {

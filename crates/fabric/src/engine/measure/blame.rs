@@ -54,29 +54,30 @@ pub use rows::{BlameHopRecord, BlameRecord};
 /// Configuration of the delay breakdown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spec {
-    /// Also record the parts by port.
+    /// True to record the parts also by port.
     pub hops: bool,
 }
 
-/// The accounts of a run.
+/// State of the delay breakdown in a partition: times at NICs (accounts), times on paths
+/// (journeys), and the congested ports that caused pauses.
 #[derive(Debug)]
 pub(super) struct Blame {
     accounts: Accounts,
     journeys: Journeys,
     arrivals: Arrivals,
-    /// Per port of the network.
+    /// Per port of the network, the time that it has spent sending, by kind of frame.
     ports: IndexVec<LinkId, Port>,
     /// Per port, at the last check: classes that are paused, and classes for which the neighbour
     /// has no room.
     held: IndexVec<LinkId, (ClassSet, ClassSet)>,
     roots: Roots,
-    /// Number, flow and sequence number of the followed packet that a switch is processing. `None`:
-    /// the switch has dropped it.
+    /// Packet number, flow and sequence number of the followed packet that a switch is processing.
+    /// `None`: no such packet, or the switch has dropped it.
     arriving: Option<(PacketId, u32, u32)>,
     pauses_without_frames: bool,
-    /// Class of data whose traffic class is 0.
+    /// Class of the dataplane for data packets of traffic class 0.
     data_class: u8,
-    /// Any packet of a flow can be the one that completes it.
+    /// True if any packet of a flow can complete it, so that all packets are followed.
     all: bool,
     rows: Vec<BlameRecord>,
     /// `None`: the parts are not recorded by port.
@@ -85,7 +86,7 @@ pub(super) struct Blame {
 }
 
 impl Blame {
-    /// A node has reported an event other than a wait.
+    /// Handles an event that a node has reported, other than a wait.
     #[inline(never)]
     fn on_node(&mut self, node: LocalNode, what: NodeEvent, view: &View<'_>) {
         match what {
@@ -131,7 +132,8 @@ impl Blame {
         let node = view.links.near[link].node;
         if changed || !chose || view.switch(node).is_some_and(Switch::holds_flows) {
             let obstacle = |queue| self.roots.obstacle(link, queue, view);
-            // A packet that was dropped from a queue stays followed until its record is reused.
+            // If every packet is followed, a packet that was dropped from a queue stays followed
+            // until its record is reused, so check that the record still holds data.
             let is_there = |id| !self.all || view.arena.hot(id).kind() == Kind::Data;
             let port = &self.ports[link];
             self.journeys
@@ -160,7 +162,7 @@ impl Blame {
         account.waits(now, wait, root.unwrap_or(NO_ROOT));
     }
 
-    /// A port starts to send a frame.
+    /// Records that a port starts to send a frame.
     #[inline]
     fn sends(&mut self, sending: &Sending, view: &View<'_>) {
         let packet = view.arena.hot(sending.id);
@@ -183,7 +185,7 @@ impl Blame {
         }
     }
 
-    /// A data packet leaves its host.
+    /// Records that a data packet leaves its host.
     // BLM-10, BLM-20: transmission at the NIC, then the path
     #[inline(never)]
     fn leaves_host(&mut self, now: Time, sending: &Sending, arena: &Arena) {
@@ -203,7 +205,7 @@ impl Blame {
         }
     }
 
-    /// A followed packet arrives at a node.
+    /// Handles the arrival of a followed packet at a node.
     #[inline(never)]
     fn packet_arrives(&mut self, id: PacketId, to_host: bool, view: &View<'_>) {
         if !to_host {
@@ -222,8 +224,8 @@ impl Blame {
         }
     }
 
-    /// A switch has processed a followed packet: it has queued or parked it, converted it to
-    /// another kind, or dropped it.
+    /// Handles a followed packet that a switch has processed: the switch has queued or parked it,
+    /// converted it to another kind, or dropped it.
     // BLM-20, BLM-22: what the packet waits for
     #[inline(never)]
     fn packet_processed(&mut self, node: LocalNode, id: PacketId, view: &View<'_>) {
@@ -249,8 +251,8 @@ impl Blame {
         self.journeys.comes(view.now, id, place, &mut self.ports);
     }
 
-    /// A hop scheme has moved a parked packet to a queue. A packet that is still being processed
-    /// has no place yet.
+    /// Handles a parked packet that a hop scheme has moved to a queue. A packet that is still being
+    /// processed is not recorded as waiting yet, so it is skipped.
     // BLM-24: the end of parking
     fn released(&mut self, node: LocalNode, id: PacketId, view: &View<'_>) {
         let is_arriving = self.arriving.is_some_and(|of| of.0 == id);
@@ -303,7 +305,8 @@ impl Blame {
         }
     }
 
-    /// Returns the journey of a packet that leaves for another partition, if it is followed.
+    /// Returns the journey (delay so far) of a packet that leaves for another partition; `None`:
+    /// the packet is not followed.
     // BLM-04: the journey goes with the packet
     fn hand_over(&mut self, id: PacketId) -> Option<Journey> {
         let journeys = &mut self.journeys;

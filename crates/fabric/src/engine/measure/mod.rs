@@ -64,15 +64,15 @@ pub use waiting::{Spec as Waiting, WaitingRecord};
 /// Inputs to create a measure.
 pub(super) struct Setup<'a> {
     pub graph: &'a Graph,
-    /// Switches of the partition, by their numbers among nodes.
+    /// Switches of the partition, as numbers of nodes.
     pub switches: &'a [NodeId],
     pub nic: &'a NicConfig,
-    /// All packets of a flow take one path.
+    /// True if all packets of a flow take one path.
     pub one_path: bool,
-    /// Links fail or come back during the run.
+    /// True if links fail or recover during the run.
     pub links_fail: bool,
-    /// A port can be paused or resumed without receiving a frame (pause timers, spent credits, link
-    /// failures).
+    /// True if a port can be paused or resumed without receiving a frame (pause timers, spent
+    /// credits, link failures).
     pub pauses_without_frames: bool,
     /// Frame format of this network.
     pub network: wire::Network,
@@ -111,17 +111,17 @@ pub(super) trait Measure: Sized {
     /// Creates the measure of a partition at time 0.
     fn new(spec: &Self::Spec, setup: &Setup<'_>) -> Self;
 
-    /// Returns false if the measure does not need the arrivals of a packet. The engine then omits
-    /// them to save time. Frames between neighbours are not concerned.
+    /// Returns true if the measure needs the arrivals of this packet. The engine omits unneeded
+    /// arrivals to save time. Frames between neighbours are always reported.
     #[inline(always)]
     fn follows(&self, _id: PacketId) -> bool {
         true
     }
     /// Handles an event of a kind in [`WANTS`](Self::WANTS).
     fn on(&mut self, event: &Event<'_>, view: &View<'_>);
-    /// All events up to and including `at_ps` are done: outputs the complete rows.
+    /// Outputs the rows that are complete when all events up to and including `at_ps` are done.
     fn probe(&mut self, _at_ps: Time, _out: &mut Merged) {}
-    /// The run ended at `end_ps`: outputs the other rows.
+    /// Outputs the remaining rows at the end of the run, `end_ps`.
     fn finish(&mut self, end_ps: Time, view: &View<'_>, out: &mut Merged);
 }
 
@@ -140,9 +140,9 @@ pub struct Declaration {
     pub configure: fn(&mut RecordSpec, &Values),
 }
 
-/// Longest time that a scenario may name, ps: a million seconds.
+/// Longest time that a scenario may set, in ps: a million seconds.
 const LONGEST_PS: Time = 1_000_000_000_000_000_000;
-/// Largest size that a scenario may name, bytes.
+/// Largest size that a scenario may set, in bytes.
 const LARGEST_BYTES: u64 = 1_000_000_000_000_000_000;
 
 const fn time(key: &'static str, min: Time) -> Param {

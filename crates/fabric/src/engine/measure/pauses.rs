@@ -39,9 +39,9 @@ pub struct Spec {
 pub struct CauseRecord {
     /// Time, ps.
     pub at_ps: Time,
-    /// The switch.
+    /// The switch that sends the pause.
     pub node: NodeId,
-    /// Ingress that it pauses.
+    /// Ingress of the switch whose upstream port is paused.
     pub port: u16,
     /// The upstream node, which is paused.
     pub peer: NodeId,
@@ -51,19 +51,19 @@ pub struct CauseRecord {
     pub class: u8,
     /// Number of the pause among those of this port and class, from 1.
     pub number: u32,
-    /// Bytes of the ingress and class, in reserve, pool and headroom.
+    /// Bytes that packets of the ingress and class occupy in reserve, pool and headroom.
     pub held_bytes: u64,
-    /// Threshold for its bytes in the pool.
+    /// PFC threshold of the ingress and class for its bytes in the pool.
     pub threshold_bytes: u64,
-    /// Bytes of the pool in use, by all.
+    /// Bytes of the pool that all ingresses and classes use.
     pub pool_bytes: u64,
-    /// The ingress was a victim port until then.
+    /// True if the ingress was a victim port until this pause.
     pub victim: bool,
     /// Egress port at which most of the bytes wait.
     pub egress: u16,
-    /// The node that it leads to.
+    /// The node at the other end of the egress port.
     pub egress_peer: NodeId,
-    /// Bytes of the ingress and class that wait there.
+    /// Bytes of this ingress and class that wait at `egress`.
     pub egress_bytes: u64,
     /// Number of the pause that caused this one, among the pauses of `egress` and the class;
     /// `None`: this pause is a root.
@@ -74,7 +74,7 @@ pub struct CauseRecord {
     pub root_node: NodeId,
     /// The congested port.
     pub root_port: u16,
-    /// The node that it leads to.
+    /// The node at the other end of the congested port.
     pub root_peer: NodeId,
 }
 
@@ -144,7 +144,7 @@ impl Row for CauseRecord {
 /// Waiting time of a flow at a paused port, for all pauses with the same congested port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeldFlowRecord {
-    /// Number of the flow.
+    /// Number of the flow that waits.
     pub flow: u32,
     /// The paused node.
     pub node: NodeId,
@@ -156,13 +156,13 @@ pub struct HeldFlowRecord {
     pub root_node: NodeId,
     /// The congested port.
     pub root_port: u16,
-    /// The node that it leads to.
+    /// The node at the other end of the congested port.
     pub root_peer: NodeId,
-    /// Pauses for which the flow waited.
+    /// Number of pauses for which the flow waited.
     pub pauses: u64,
-    /// Waiting time, ps.
+    /// Total time that the flow waited, ps.
     pub held_ps: Time,
-    /// True if its path does not contain the congested port.
+    /// True if the path of the flow does not contain the congested port.
     pub victim: bool,
 }
 
@@ -200,14 +200,14 @@ struct HeldFlow {
     victim: bool,
 }
 
-/// State of the pause causes.
+/// State of the measure of pause causes.
 #[derive(Debug)]
 pub(super) struct PauseCauses {
     tree: PauseTree,
     records: Vec<CauseRecord>,
     /// Waiting times of flows at paused ports; `None`: not recorded.
     flows: Option<BTreeMap<HeldKey, HeldFlow>>,
-    /// Flows in long queues.
+    /// Cached flows of the packets in long queues.
     queues: LongQueues<OnWay>,
     links_fail: bool,
 }
@@ -337,7 +337,8 @@ impl Measure for PauseCauses {
         }
     }
 
-    /// Flows are not named where their packets have no common path.
+    /// Creates the measure. Waiting flows are not recorded if packets of one flow take several
+    /// paths.
     fn new(spec: &Spec, setup: &Setup<'_>) -> Self {
         Self {
             tree: PauseTree::default(),
@@ -367,7 +368,7 @@ impl Measure for PauseCauses {
         }
     }
 
-    /// Packets do not matter.
+    /// Returns false: the measure needs no arrivals of packets.
     #[inline(always)]
     fn follows(&self, _: PacketId) -> bool {
         false
@@ -377,7 +378,7 @@ impl Measure for PauseCauses {
         out.add(self.records.drain(..));
     }
 
-    /// Pauses that are open end with the run.
+    /// Outputs the remaining rows. Pauses that are still open end with the run.
     fn finish(&mut self, end_ps: Time, view: &View<'_>, out: &mut Merged) {
         self.probe(end_ps, out);
         for (at, held) in self.tree.open() {

@@ -1,4 +1,4 @@
-//! Time that a flow has spent at its NIC, by part.
+//! Accounts: the time that each flow has spent at its NIC, by part of the delay breakdown.
 
 use dataplane::classes::MAX_CLASSES;
 use dataplane::ids::IndexVec;
@@ -13,36 +13,40 @@ use crate::ids::LinkId;
 /// Why a class of a port cannot send, and the congested port that caused it. `None`: it can send.
 type Held = Option<(Part, LinkId)>;
 
-/// A port with this number of changes applies them to all accounts and clears its list.
+/// Maximum number of class changes that a port stores. When it is reached, the port applies them to
+/// all accounts and clears its list.
 const MOST_CHANGES: usize = 1 << 10;
 
-/// The account of a flow at its NIC. Up to `since_ps` everything is accounted for.
+/// The account of a flow: the time that it has spent at its NIC up to `since_ps`, by part of the
+/// delay breakdown.
 #[derive(Debug)]
 #[repr(align(64))]
 pub(super) struct Account {
     flow: u32,
     pub link: LinkId,
-    /// The port that leads to its receiver.
+    /// Port that leads to the receiver of the flow: the last one on its path.
     pub last_link: LinkId,
     pub start_ps: Time,
     since_ps: Time,
     wait: Wait,
     /// Congested port that caused the pause for which the flow waits.
     root: LinkId,
-    /// Class of its packets.
+    /// Class of the dataplane of the flow's packets.
     class: u8,
-    /// Why the class cannot send, after the first `changes` changes of the port.
+    /// Why the class could not send after the first `changes` changes of its port; `None`: it could
+    /// send.
     held: Held,
+    /// Number of changes of the port that the account has applied.
     changes: u32,
-    /// Transmission time of its packets, including the rest of the current one.
+    /// Transmission time of the flow's packets, including the rest of the current one.
     pub sending_ps: Time,
-    /// Other times; entries without a time are free.
+    /// Waiting times by reason; entries with a time of 0 are free.
     waits: [Spell; SPELLS],
     #[expect(clippy::box_collection, reason = "two cache lines")]
     more: Option<Box<Vec<Spell>>>,
 }
 
-/// Number of wait reasons that is enough for most flows.
+/// Number of wait reasons that is enough for most flows. Others are stored in `more`.
 const SPELLS: usize = 3;
 
 /// Waiting time of a flow for one reason and, if the reason is a pause, the congested port that
@@ -73,7 +77,8 @@ impl Spell {
     }
 }
 
-/// From `at_ps` on, the reason why a class cannot send is `held`.
+/// A change of a class of a port at `at_ps`. From then on `held` is the reason why the class cannot
+/// send; `None`: it can send.
 #[derive(Clone, Copy, Debug)]
 struct Change {
     at_ps: Time,
@@ -89,7 +94,7 @@ struct HostPort {
     held: [Held; MAX_CLASSES],
 }
 
-/// The accounts of flows, by their places among the live flows.
+/// The accounts of all flows, by the index of the flow among the live flows.
 #[derive(Debug)]
 pub(super) struct Accounts {
     all: Vec<Account>,
@@ -129,7 +134,7 @@ impl Accounts {
             waits: [Spell::FREE; SPELLS],
             more: None,
         };
-        // A flow takes the place of one that has ended, or the next.
+        // A flow reuses the index of a flow that has ended, or gets the next index.
         match self.all.get_mut(at as usize) {
             Some(before) => *before = account,
             None => self.all.push(account),
@@ -192,7 +197,7 @@ impl Account {
         }
     }
 
-    /// Waiting times so far.
+    /// Returns the waiting times of the flow so far, each with its port, part and congested port.
     // BLM-03
     pub fn waited(&self) -> impl Iterator<Item = Piece> {
         let more = self.more.iter().flat_map(|more| more.iter());
@@ -206,8 +211,8 @@ impl Account {
         })
     }
 
-    /// Accounts for the time up to `now`. During a transmission `since_ps` is in the future, so
-    /// nothing is added.
+    /// Adds the time up to `now` to the account. During a transmission `since_ps` is in the future,
+    /// so nothing is added.
     // BLM-10, BLM-11, BLM-12
     fn settle(&mut self, now: Time) {
         let waited_ps = now.saturating_sub(self.since_ps);
@@ -267,7 +272,8 @@ impl Account {
         self.changes = changes.len() as u32;
     }
 
-    /// The flow starts a transmission of `takes_ps`; `again` is true for a retransmission.
+    /// Records that the flow starts a transmission of `takes_ps`. `again` is true for a
+    /// retransmission.
     // BLM-10, BLM-13
     pub fn sends(&mut self, now: Time, takes_ps: Time, again: bool) {
         self.settle(now);

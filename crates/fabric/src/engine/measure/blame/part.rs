@@ -3,10 +3,11 @@
 use crate::ids::LinkId;
 use dataplane::units::Time;
 
-/// No port.
+/// Stands for no congested port, for waits that are not pauses.
 pub(super) const NO_ROOT: LinkId = LinkId::NONE;
 
-/// Stands for the port by which the packet will leave the next node. It is not known yet.
+/// Stands for the congested port if it is the port by which the packet will leave the next node,
+/// which is not known yet.
 pub(super) const NEXT_ROOT: LinkId = LinkId::from_bits(u32::MAX - 1);
 
 macro_rules! parts {
@@ -72,18 +73,18 @@ pub(super) const PARTS: usize = Part::ALL.len();
 /// Number of parts that is enough for most flows.
 const FEW: usize = 7;
 
-/// Time of each part, ps. Most parts of most flows took no time, so only the others are stored.
+/// Time of each part of the delay breakdown, ps. Parts that took no time are not stored.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Parts {
-    /// The parts that took time, as bits.
+    /// Bit set of the parts that took time.
     which: u32,
-    /// Times of those parts, in order, unless there are more than `FEW`.
+    /// Times of the parts in `which`, in order, if there are at most `FEW`.
     few: [Time; FEW],
     more: Option<Box<[Time; PARTS]>>,
 }
 
 impl Parts {
-    /// Time of one part.
+    /// Returns the time of one part, ps.
     #[inline]
     #[must_use]
     pub fn get(&self, part: Part) -> Time {
@@ -97,7 +98,7 @@ impl Parts {
         }
     }
 
-    /// Times of all parts, by [`Part`].
+    /// Returns the times of all parts, in the order of [`Part::ALL`], ps.
     #[must_use]
     pub fn all(&self) -> [Time; PARTS] {
         let mut all = [0; PARTS];
@@ -107,7 +108,7 @@ impl Parts {
         all
     }
 
-    /// Sum of all parts.
+    /// Returns the sum of the times of all parts, ps.
     #[must_use]
     pub fn sum(&self) -> Time {
         match &self.more {
@@ -116,7 +117,7 @@ impl Parts {
         }
     }
 
-    /// Index of the part with this bit among the stored parts.
+    /// Returns the index of the part with this bit among the stored parts.
     const fn place(&self, bit: u32) -> usize {
         (self.which & (bit - 1)).count_ones() as usize
     }
@@ -141,7 +142,7 @@ impl From<[Time; PARTS]> for Parts {
     }
 }
 
-/// A wait at one port.
+/// Time that a flow or packet waited at one port for one reason.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Piece {
     pub link: LinkId,
@@ -156,19 +157,19 @@ pub(super) struct Piece {
 /// Time that a flow at its NIC and one of its packets on the path have spent so far.
 #[derive(Debug, Default)]
 pub(super) struct Spent {
-    /// Times that do not depend on other flows: transmission at the NIC, propagation, transmission
-    /// by switches.
+    /// Time that does not depend on other flows, ps: transmission at the NIC, propagation,
+    /// transmission by switches.
     pub sending_ps: Time,
     pub propagation_ps: Time,
     pub serialisation_ps: Time,
-    /// Waits; those at one port are adjacent.
+    /// Waits at ports. Waits at one port are adjacent.
     pub waits: Vec<Piece>,
-    /// True if the root of a wait is [`NEXT_ROOT`].
+    /// True if the congested port of a wait is [`NEXT_ROOT`].
     names_next: bool,
 }
 
 impl Spent {
-    /// Adds a wait.
+    /// Adds a wait of `spent_ps` at a port, given by its index on the path and its link.
     #[inline]
     pub fn add(&mut self, (hop, link): (u16, LinkId), part: Part, root: LinkId, spent_ps: Time) {
         if spent_ps == 0 {
@@ -191,7 +192,8 @@ impl Spent {
         });
     }
 
-    /// The packet arrived at a node that it leaves by `link`: replaces [`NEXT_ROOT`] by `link`.
+    /// Replaces [`NEXT_ROOT`] by `link`, because the packet arrived at a node that it will leave by
+    /// `link`.
     // BLM-31
     pub fn leads_to(&mut self, link: LinkId) {
         if !std::mem::take(&mut self.names_next) {
@@ -204,7 +206,7 @@ impl Spent {
         }
     }
 
-    /// Times by part.
+    /// Returns the times by part, including those of all waits.
     pub fn parts(&self) -> Parts {
         let mut all = [0; PARTS];
         for (part, spent_ps) in [
@@ -220,7 +222,7 @@ impl Spent {
         all.into()
     }
 
-    /// Starts with the times that a flow has spent at its NIC.
+    /// Sets the times that a flow has spent at its NIC, before the packet leaves the host.
     pub fn begin(&mut self, sending_ps: Time, waits: impl Iterator<Item = Piece>) {
         (self.sending_ps, self.propagation_ps, self.serialisation_ps) = (sending_ps, 0, 0);
         self.names_next = false;
