@@ -210,7 +210,8 @@ fn endpoints(graph: &Graph) -> Endpoints {
     let group = graph
         .endpoint_ids()
         .map(|endpoint| match graph.is_down(endpoint) {
-            // TOP-06: no switch leads to the end of a cable.
+            // TOP-06: ends of host-to-host links are in a group without routes, because no switch
+            // leads to them.
             _ if graph.is_cable(endpoint) => behind_groups(graph),
             false => graph.group_of(endpoint),
             true => graph.groups() + graph.group_of(endpoint),

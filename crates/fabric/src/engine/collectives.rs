@@ -14,7 +14,7 @@ use crate::record::{CollectiveRecord, OperationRecord};
 use crate::topology::Graph;
 use crate::workload::{Job, Jobs};
 
-/// Workload, group, and the number of the collective in the group.
+/// Key of a collective: the workload, its group, and the number of the collective in the group.
 type Key = (u16, Option<u32>, u64);
 
 /// Collectives that only some ranks have ended.
@@ -22,18 +22,19 @@ type Key = (u16, Option<u32>, u64);
 pub(super) struct Collectives {
     jobs: Jobs,
     graph: Arc<Graph>,
-    /// Payload fraction of a full frame.
+    /// Fraction of a full frame that is payload.
     payload_share: f64,
     open: BTreeMap<Key, Open>,
     composed: OpenComposed,
-    /// Groups of workloads that have ended a collective.
+    /// Shared properties of groups of workloads. Only groups that have ended a collective have an
+    /// entry.
     groups: BTreeMap<(u16, Option<u32>), Group>,
 }
 
 /// A collective that at least one rank has ended.
 #[derive(Debug)]
 struct Open {
-    /// Number of ranks that have finished.
+    /// Number of ranks that have ended the collective.
     ended: u32,
     /// For an all-to-allv: the most bytes that one rank sends or receives, and the time that the
     /// links of its host need for them, ps.
@@ -58,7 +59,7 @@ impl Group {
         }
     }
 
-    /// The row of a collective of which one operation has ended.
+    /// Creates the row of a collective when the first of its operations has ended.
     fn begun(
         &self,
         record: &OperationRecord,

@@ -24,7 +24,7 @@ pub struct Threads {
 }
 
 impl Threads {
-    /// One thread.
+    /// At most one thread.
     pub const ONE: Self = Self {
         asked: 1,
         forced: false,
@@ -37,20 +37,21 @@ impl Default for Threads {
     }
 }
 
-/// Data packets that all hosts together must be able to send in a window.
+/// Minimum number of data packets that all hosts together can send in a window, so that several
+/// threads are faster.
 const FEWEST_PACKETS: u64 = 100;
 
-/// A run on several threads.
+/// Division of a run among several threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Division {
-    /// Partitions, and threads.
+    /// Number of partitions, which is also the number of threads.
     pub parts: u32,
     /// Lookahead: an event in one partition affects other partitions at the earliest after this
     /// time.
     pub lookahead_ps: Time,
-    /// [`Threads::forced`].
+    /// True if the division is used even if it is slower; see [`Threads::forced`].
     pub forced: bool,
-    /// There are more threads than processors, so threads sleep instead of spinning.
+    /// True if there are more threads than processors. Threads then sleep instead of spinning.
     pub crowded: bool,
 }
 
@@ -140,7 +141,8 @@ pub(super) fn divide(plan: &Plan) -> (Option<(Cut, Division)>, ThreadUse) {
     (Some((cut, division)), result)
 }
 
-/// Number of ports of a lane whose state fits the caches.
+/// Target number of ports per lane (a group of nodes that one thread simulates in turn), so that
+/// the state of a lane fits the CPU caches.
 const PORTS_PER_LANE: u32 = 1024;
 
 /// Smallest useful number of lanes. For a smaller network prefetching is sufficient.
@@ -149,7 +151,7 @@ const FEWEST_LANES: u32 = 8;
 /// Largest useful number of lanes, because each lane has the cost of its own calendar.
 const MOST_LANES: u32 = 64;
 
-/// Divides the partitions into lanes; `None`: one lane.
+/// Divides the partitions into lanes; `None`: each partition is one lane.
 // PAR-10
 pub(super) fn lanes(plan: &Plan) -> Option<Cut> {
     let by_size = match plan.graph.port_count() / PORTS_PER_LANE {

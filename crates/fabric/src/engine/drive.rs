@@ -26,8 +26,8 @@ pub fn run(
 }
 
 impl<C: Calendar + Send> Simulation<C> {
-    /// Runs to the end. `watch` receives the progress at every probe, and returns false to stop the
-    /// run.
+    /// Runs the simulation to the end. `watch` receives the progress at every probe, and returns
+    /// false to stop the run.
     pub fn run(
         self,
         recorder: &mut dyn Recorder,
@@ -201,7 +201,7 @@ impl<C: Calendar + Send> Simulation<C> {
         }
     }
 
-    /// Takes samples after all events up to `now`.
+    /// Records probes of all switches and completed rows, after all events up to `now`.
     fn look(&mut self, now: Time, recorder: &mut dyn Recorder) {
         self.probes.look(now, &self.net, recorder);
         for part in &mut self.net.parts {

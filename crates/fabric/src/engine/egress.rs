@@ -12,7 +12,7 @@ use super::partition::Partition;
 use crate::ids::{LinkId, LocalNode};
 
 impl<C: Calendar> Partition<C> {
-    /// Executes one round of decisions: the ports that were kicked before it began, in the order of
+    /// Runs one round: each port that was kicked before the round chooses a frame, in the order of
     /// links.
     // ENG-03, ENG-04
     pub(super) fn serve_round<const MORE: bool>(&mut self) {
@@ -81,7 +81,7 @@ impl<C: Calendar> Partition<C> {
         self.core.links.arm(link, &mut self.core.calendar.here);
     }
 
-    /// A free port chooses a frame, if it has one, and starts to send it.
+    /// Lets a free port choose a frame, if it has one, and start to send it.
     // ENG-02, ENG-05
     #[inline(always)]
     fn decide<const MORE: bool>(&mut self, link: LinkId) {
@@ -93,7 +93,7 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// A free port chooses a frame. Returns the frame, and true if more packets wait.
+    /// Lets a free port choose a frame. Returns the frame, and true if more packets wait.
     #[inline(always)]
     pub(super) fn choose<const MORE: bool>(&mut self, link: LinkId) -> (Option<PacketId>, bool) {
         let now = self.core.now;

@@ -14,9 +14,9 @@ const BLOCK: usize = 8192;
 #[derive(Debug, Default)]
 pub(super) struct Ended {
     keys: Vec<Key>,
-    /// The other fields of the rows, packed.
+    /// The other fields of the rows, as numbers of variable length.
     rest: Vec<u8>,
-    /// The kinds that have occurred.
+    /// Operation kinds that have occurred. Rows refer to them by index.
     kinds: Vec<&'static str>,
 }
 
@@ -27,12 +27,13 @@ struct Key {
     workload: u16,
     rank: u32,
     index: u32,
-    /// The partition, while the rows of several partitions are sorted.
+    /// Number of the partition that has the row. It is only used while rows of several partitions
+    /// are sorted.
     part: u16,
     at: usize,
 }
 
-/// Bits of the optional numbers that exist.
+/// Bits that mark which optional fields of a row have a value.
 const PEER: u64 = 1;
 const GROUP: u64 = 2;
 const INSTANCE: u64 = 4;
@@ -82,7 +83,7 @@ impl Ended {
         }
     }
 
-    /// The row of a key.
+    /// Returns the row that belongs to a key.
     fn row(&self, key: &Key) -> OperationRecord {
         let mut rest = Packed(&self.rest[key.at..]);
         let kind = self.kinds[rest.next() as usize];
@@ -148,7 +149,7 @@ fn pack(mut number: u64, to: &mut Vec<u8>) {
     to.push(number as u8);
 }
 
-/// Numbers that [`pack`] has written.
+/// Reads numbers that [`pack`] has written.
 struct Packed<'a>(&'a [u8]);
 
 impl Packed<'_> {

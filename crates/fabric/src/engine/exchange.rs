@@ -13,8 +13,8 @@ use super::partition::Partition;
 
 impl<C: Calendar> Partition<C> {
     /// Runs all events before `window_ps`. Frames for other partitions stay in the outbox. Returns
-    /// the time of the next event that this partition knows, here or in another partition, or
-    /// `limit` if that is earlier.
+    /// the time of the next event of this partition before `limit`, or of the first arrival of a
+    /// frame in the outbox, whichever is earlier; [`Time::MAX`] if there is neither.
     pub(super) fn run_window(&mut self, window_ps: Time, limit: Time) -> Time {
         self.outbox.begin(window_ps);
         self.run_before(window_ps);
@@ -29,7 +29,7 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// Takes in the frames of another partition. The batch is empty afterwards.
+    /// Schedules the arrivals of frames from another partition. The batch is empty afterwards.
     // PAR-05
     fn take_in(&mut self, batch: &mut FrameBatch) {
         let (calendar, links) = (&mut self.core.calendar, &self.core.links);
@@ -72,20 +72,21 @@ pub(super) fn exchange_frames<C: Calendar>(parts: &mut [Partition<C>]) {
 #[repr(align(128))]
 pub(super) struct Alone(pub AtomicU64);
 
-/// Data that the threads exchange at the end of a window. There are two sets, because one thread
-/// may still read the set of one window while another thread is at the end of the next window.
+/// Data that the threads exchange at the end of a window. There are two sets, used in alternating
+/// windows (parity 0 and 1). One thread may still read the set of one window while another thread
+/// is at the end of the next window.
 #[derive(Debug)]
 pub(super) struct Mailboxes {
     parts: usize,
     barrier: Barrier,
-    /// Per parity and partition: time of its next known event.
+    /// Per parity and partition: time of the next event that the partition knows.
     next_ps: [Vec<Alone>; 2],
-    /// Per parity, sender and receiver.
+    /// Frames per parity, sending partition and receiving partition.
     mail: [Vec<Mutex<FrameBatch>>; 2],
 }
 
 fn open(mail: &Mutex<FrameBatch>) -> MutexGuard<'_, FrameBatch> {
-    // A thread that panicked ends the run: no other reads what it left.
+    // A thread that panicked ends the run, so no other thread reads its incomplete data.
     mail.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -104,7 +105,7 @@ impl Mailboxes {
         }
     }
 
-    /// Barrier of the threads.
+    /// Returns the barrier of the threads.
     pub fn barrier(&self) -> &Barrier {
         &self.barrier
     }
@@ -130,8 +131,8 @@ impl Mailboxes {
             let first_ps = all.map(|next| next.0.load(Ordering::Relaxed)).min();
             let first_ps = first_ps.unwrap_or(Time::MAX);
             if first_ps >= limit {
-                // The others may still read this set; the next call begins with the same parity
-                // only after the leader has got all partitions back.
+                // Other threads may still read this set. The next call uses the same parity only
+                // after the leader has all partitions back.
                 return Ok(windows);
             }
             let window_ps = limit.min(first_ps.saturating_add(lookahead_ps));
@@ -153,7 +154,7 @@ impl Mailboxes {
         }
     }
 
-    /// Takes in the frames of the other partitions.
+    /// Schedules the arrivals of the frames from the other partitions.
     fn collect<C: Calendar>(&self, part: &mut Partition<C>, me: usize, parity: usize) {
         for from in (0..self.parts).filter(|&from| from != me) {
             part.take_in(&mut open(&self.mail[parity][from * self.parts + me]));

@@ -23,16 +23,17 @@ use crate::topology::Graph;
 /// Inputs that determine the path of a flow.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Way {
-    /// Hash of its identity.
+    /// Hash of the identity of the flow.
     pub hash: u64,
-    /// Queue pair at its NIC, if the flow shares one.
+    /// Queue pair that the flow shares at its NIC; `None`: it has a queue pair of its own.
     pub pair: Option<u32>,
-    /// Index of the port that it uses at both ends; `None`: chosen by its hash. // RNK-16
+    /// Index of the port that the flow uses at both hosts; `None`: its hash selects the ports. //
+    /// RNK-16
     pub rail: Option<u16>,
 }
 
 impl Way {
-    /// Inputs of a flow that has only a hash.
+    /// Returns the inputs of a flow that has only a hash.
     pub const fn of(hash: u64) -> Self {
         Self {
             hash,
@@ -54,9 +55,9 @@ pub(super) struct FlowParameters {
     source_ports: SourcePorts,
     /// Hashes that senders write into the entries of flow tables.
     slots: Option<SourceHashes>,
-    /// Largest base round trip of the network, computed when first needed.
+    /// Largest base RTT of the network; `None`: not computed yet.
     network_rtt_ps: Option<Time>,
-    /// Numbers of equal-cost paths, if senders choose among them.
+    /// Numbers of equal-cost paths; `None`: senders do not choose paths.
     path_counts: Option<Arc<PathCounts>>,
 }
 
@@ -114,7 +115,8 @@ impl FlowParameters {
         }
     }
 
-    /// Number of equal-cost paths if senders choose among them, else 0.
+    /// Returns the number of equal-cost paths between two endpoints, or 0 if senders do not choose
+    /// paths.
     // NDP-05
     fn path_count(&self, src: LinkId, dst: LinkId) -> u32 {
         let counts = self.path_counts.as_ref();
@@ -138,7 +140,7 @@ impl FlowParameters {
                 dst: last,
             };
         }
-        // TOP-06: there is always one.
+        // TOP-06: two hosts with a flow always have at least one pair of ports.
         let mut pairs = self.paths.nearest_endpoints(from, to);
         let mut senders: Vec<LinkId> = pairs.iter().map(|pair| pair.0).collect();
         senders.dedup();

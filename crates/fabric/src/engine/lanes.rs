@@ -1,11 +1,10 @@
-//! The calendar of a partition, in lanes: a calendar for each stretch of the network whose state
-//! fits the processor's caches.
+//! Calendars of the lanes of a partition. A lane is a part of the network whose state fits the CPU
+//! caches.
 //!
-//! A partition works through a window of time lane by lane. What happens in one lane touches no
-//! other before the window is over, as between partitions of several threads (`exchange.rs`). But
-//! lanes share everything else, so a frame that goes from one to another is an event for another
-//! calendar and no more. A large network gains: the state of some switches is touched hundreds of
-//! times while it is in the caches, where otherwise each event would find it gone.
+//! A partition runs a window of time lane by lane. An event of one lane cannot affect another lane
+//! in the same window, as between partitions of several threads (`exchange.rs`). Lanes share all
+//! other state, so a frame between lanes is only an event for another calendar. Large networks run
+//! faster with lanes: the state of a few switches is used hundreds of times while it is cached.
 
 use dataplane::units::Time;
 use kernel::calendar::{Calendar, Event};
@@ -13,7 +12,7 @@ use kernel::calendar::{Calendar, Event};
 /// The calendars of all lanes.
 #[derive(Debug)]
 pub(super) struct Lanes<C> {
-    /// The calendar of the current lane.
+    /// Calendar of the current lane.
     pub here: C,
     at: usize,
     /// The calendars of the other lanes, and the index of each lane among them.
@@ -48,17 +47,17 @@ impl<C: Calendar> Lanes<C> {
         }
     }
 
-    /// Number of lanes.
+    /// Returns the number of lanes.
     pub fn count(&self) -> usize {
         self.next_ps.len()
     }
 
-    /// The current lane.
+    /// Returns the index of the current lane.
     pub fn at(&self) -> usize {
         self.at
     }
 
-    /// Adds an event of some lane.
+    /// Adds an event for a lane, which may be the current lane or another one.
     // PAR-11
     #[inline(always)]
     pub fn push_to(&mut self, lane: u8, event: Event) {

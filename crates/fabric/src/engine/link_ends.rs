@@ -18,21 +18,22 @@ pub(super) struct Near {
     /// Time at which the last bit of the last frame leaves.
     pub busy_ps: Time,
     pub delay_ps: Time,
-    /// Frames sent, and their bytes.
+    /// Number of frames sent.
     pub packets: u64,
+    /// Bytes of the frames sent.
     pub bytes: u64,
     pub data_packets: u64,
     pub data_bytes: u64,
     /// Transmission time of a byte in ps; 0 if it is not a whole number (use [`Links::rates`]).
     ps_per_byte: u32,
-    /// The sending node, by its number in its partition, and its port.
+    /// Index of the sending node in its partition.
     pub node: LocalNode,
     pub port: u16,
-    /// Stands in the kick list.
+    /// True if the port is in the list of ports that will choose a frame (the kick list).
     pub kicked: bool,
-    /// True if the calendar has a port-free event.
+    /// True if the calendar has an event for the time at which the port becomes free.
     pub armed: bool,
-    /// Lane of the node at the other end in its partition.
+    /// Lane of the node at the other end.
     pub lane: u8,
     /// True if the node at the other end is a host.
     pub to_host: bool,
@@ -46,14 +47,14 @@ pub(super) struct Near {
 pub(super) struct Far {
     /// Running hash of all arrived frames.
     pub digest: u64,
-    /// Frames that arrived.
+    /// Number of frames that arrived.
     pub arrived: u64,
-    /// The receiving node, by its number in its partition, and its port.
+    /// Index of the receiving node in its partition.
     pub node: LocalNode,
-    /// Number of the first port of the node that receives.
+    /// Link of the first port of the receiving node.
     pub base: LinkId,
     pub port: u16,
-    /// The partition of that node.
+    /// Number of the partition of the receiving node.
     pub part: u32,
     /// True if the link loses frames.
     pub lossy: bool,
@@ -93,7 +94,7 @@ pub(super) struct Links {
     pub far: IndexVec<LinkId, Far>,
     pub pauses: IndexVec<LinkId, Pauses>,
     pub rates: IndexVec<LinkId, Rate>,
-    /// Ports to check in the next round of this instant.
+    /// Kick list: ports that will choose a frame in the next round of this instant.
     pub kicks: Vec<LinkId>,
 }
 
@@ -146,8 +147,8 @@ impl Links {
         links
     }
 
-    /// Starts the transmission of a frame at `now`: counts it. Returns its arrival time and the
-    /// record of the link.
+    /// Counts a frame whose transmission starts at `now`. Returns its arrival time and the sender's
+    /// state of the link.
     #[inline(always)]
     pub fn send(&mut self, now: Time, link: LinkId, size: u64, data: bool) -> (Time, &Near) {
         let near = &mut self.near[link];

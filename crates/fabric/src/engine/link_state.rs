@@ -35,7 +35,7 @@ pub(super) struct End {
 #[derive(Debug, Default)]
 pub(super) struct NewRoutes {
     pub at_ps: Time,
-    /// `None`: all endpoints can reach each other.
+    /// Connected part of the network of each endpoint; `None`: all endpoints can reach each other.
     pub parts: Option<Arc<[u32]>>,
     pub routes: Vec<Option<Routes>>,
     pub allowed: Vec<Option<Pairs>>,
@@ -53,11 +53,11 @@ pub(super) struct LinkStates {
     /// Number of changes that routing has processed.
     known: usize,
     pub new_routes: NewRoutes,
-    /// Time of the last change, or of the last new routes.
+    /// Time of the last change of a link or of routes.
     last_ps: Time,
-    /// Number of links that changed so far (each is counted at one of its ends), and number of new
-    /// routes.
+    /// Number of link changes so far. Each link is counted at one of its ends.
     pub changes: u64,
+    /// Number of times that routes changed.
     pub reroutes: u64,
 }
 
@@ -68,7 +68,7 @@ impl LinkStates {
         failures.is_some_and(|failures| !failures.is_empty())
     }
 
-    /// `None`: no link ever fails.
+    /// Creates the link states of a plan; `None`: no link ever fails.
     pub fn new(plan: &Plan) -> Option<Box<Self>> {
         let link_failures = plan
             .link_failures
@@ -99,7 +99,7 @@ impl LinkStates {
         now < self.last_ps
     }
 
-    /// The network without the links that routing considers down.
+    /// Returns the network without the links that routing considers down.
     pub fn known_graph(&self, graph: &Graph) -> Graph {
         let down: Vec<LinkId> = self.down.iter().copied().collect();
         graph.without(&down)

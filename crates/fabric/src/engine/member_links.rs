@@ -15,14 +15,16 @@ use crate::workload::Job;
 // RNK-17
 #[derive(Debug, Default)]
 pub(super) struct MemberLinks {
-    /// Members of the group.
+    /// Number of members of the group.
     count: u32,
-    /// Switches that all their hosts are connected to. All traffic uses these links while they are
-    /// up.
+    /// Switches to which the hosts of all members are connected. While their links are up, all
+    /// traffic uses them.
     common: BTreeSet<u32>,
-    /// Number of members in a set, and the rate of its links in bit/s, without repetitions.
+    /// Sets of members that share links: number of members, and total rate of these links in bit/s.
+    /// Equal sets are stored once.
     sets: BTreeSet<(u32, u128)>,
-    /// Disjoint sets of all members: their number, and the total rate of their links.
+    /// Divisions of all members into disjoint sets: number of sets, and total rate of their links
+    /// in bit/s.
     divisions: BTreeSet<(u32, u128)>,
 }
 
@@ -81,7 +83,7 @@ impl MemberLinks {
         found
     }
 
-    /// Adds disjoint sets of all members.
+    /// Adds a division of all members into disjoint sets.
     fn add(&mut self, sets: Vec<(u32, u128)>) {
         let rate_bps = sets.iter().map(|(_, rate_bps)| rate_bps).sum();
         self.divisions.insert((sets.len() as u32, rate_bps));

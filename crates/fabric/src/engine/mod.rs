@@ -106,7 +106,7 @@ pub struct Plan {
     pub routes: Vec<Routes>,
     /// Configuration of every switch that is not in `switch_at`.
     pub switch: SwitchConfig,
-    /// Switches with a configuration of their own.
+    /// Switches that have another configuration than `switch`.
     pub switch_at: SwitchesAt,
     /// Configuration of every NIC.
     pub nic: NicConfig,
@@ -114,11 +114,11 @@ pub struct Plan {
     pub base_rtt: BaseRtt,
     /// The flows, in the order of their starts. Their numbers count from 0.
     pub feed: Box<dyn Iterator<Item = Flow> + Send>,
-    /// Number of flows, if it is known.
+    /// Number of flows; `None`: unknown.
     pub flows: Option<u64>,
     /// Workloads with dependencies. Their messages are additional flows.
     pub jobs: Jobs,
-    /// Seed of everything random.
+    /// Seed of all random decisions.
     pub seed: u64,
     /// Maximum duration of the run, ps.
     pub until_ps: Time,
@@ -136,7 +136,8 @@ pub struct Plan {
     pub clock: Clock,
     /// True if events of one instant run in the order of scheduling. Only [`run`] reads it.
     pub in_order: bool,
-    /// In addition: starts of flows precede all other events of their instant.
+    /// True if flow starts precede all other events of their instant. It has an effect only with
+    /// `in_order`.
     pub starts_first: bool,
     /// Measures to record. They do not change results.
     pub record: RecordSpec,
@@ -177,7 +178,7 @@ impl std::fmt::Debug for Plan {
 /// A network in virtual time, with its traffic and its observers.
 pub struct Simulation<C = Wheel> {
     net: Network<C>,
-    /// `None`: one thread does it.
+    /// Division among threads; `None`: the run has one thread.
     division: Option<Division>,
     threads: ThreadUse,
     merged: Merged,
@@ -188,18 +189,18 @@ pub struct Simulation<C = Wheel> {
     until_ps: Time,
     probe_ps: Time,
     lossless: bool,
-    /// Some links lose frames.
+    /// True if some links lose frames.
     losing: bool,
     /// True if links fail or recover during the run.
     links_change: bool,
-    /// `None`: ports cannot wait for each other in a cycle.
+    /// State of the deadlock search; `None`: ports cannot wait for each other in a cycle.
     deadlock_search: Option<Box<DeadlockSearch>>,
     /// True if pause frames are repeated without a change.
     repeats_pauses: bool,
-    /// True if PFC pauses expire and are repeated before.
+    /// True if PFC pauses expire, so that switches repeat them before.
     pauses_run_out: bool,
-    /// Packets of a flow may use several paths at the same time, so the ideal FCT of one path is
-    /// not a bound.
+    /// True if packets of a flow may use several paths at the same time. The ideal FCT of one path
+    /// is then not a bound.
     spraying: bool,
     /// True if a receiver-driven transport repairs losses.
     owns_repair: bool,

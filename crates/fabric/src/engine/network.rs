@@ -17,10 +17,10 @@ use crate::topology::Graph;
 
 /// One direction of a link with all its data.
 pub(super) struct LinkDirection<'a> {
-    /// As its sender has it.
+    /// State of the link at its sender.
     pub near: &'a Near,
     pub pauses: &'a Pauses,
-    /// As its receiver has it.
+    /// State of the link at its receiver.
     pub far: &'a Far,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct Network<C> {
 }
 
 impl<C> Network<C> {
-    /// Time of the last event.
+    /// Returns the time of the last event.
     pub fn now_ps(&self) -> Time {
         self.parts.iter().map(|p| p.core.now).max().unwrap_or(0)
     }
@@ -75,7 +75,7 @@ impl<C> Network<C> {
         )
     }
 
-    /// Hosts with their NICs.
+    /// Returns the hosts with their NICs and the packets of their partitions.
     pub fn each_nic(&self) -> impl Iterator<Item = (NodeId, &Nic, &Arena)> {
         self.graph.host_ids().map(|host| {
             let (nic, arena) = self.nic(host);
@@ -83,7 +83,7 @@ impl<C> Network<C> {
         })
     }
 
-    /// Returns the switches with their numbers among nodes.
+    /// Returns the switches, as numbers of nodes, with the packets of their partitions.
     pub fn each_switch(&self) -> impl Iterator<Item = (NodeId, &Switch, &Arena)> {
         self.graph.switch_ids().map(|node| {
             let (switch, arena) = self.switch(node);
@@ -102,15 +102,15 @@ impl<C> Network<C> {
         }
     }
 
-    /// Links with their numbers.
+    /// Returns all directions of links with their numbers.
     pub fn each_direction(&self) -> impl Iterator<Item = (LinkId, LinkDirection<'_>)> {
         self.graph
             .link_ids()
             .map(|link| (link, self.direction(link)))
     }
 
-    /// Returns what became of the frames of the port that sends on a link, if the link has numbers
-    /// for them.
+    /// Returns how many frames of the port that sends on a link arrived, were lost or were
+    /// retransmitted; `None`: the link does not number frames.
     pub fn traffic_of(&self, link: LinkId) -> Option<Traffic> {
         let node = self.node_of(link);
         let port = link.port(self.graph.first_link(node));
@@ -126,28 +126,28 @@ impl<C> Network<C> {
         lanes.max().unwrap_or(1) as u32
     }
 
-    /// Packets alive.
+    /// Returns the number of packet records in use.
     pub fn alive(&self) -> u64 {
         self.parts.iter().map(|p| p.arena.alive() as u64).sum()
     }
 
-    /// Returns the flows that have started and not finished.
+    /// Returns the number of flows that have started and not finished.
     pub fn live(&self) -> usize {
         self.parts.iter().map(|p| p.flows.live.len()).sum()
     }
 
-    /// Returns the ranks of workloads with unfinished operations.
+    /// Returns the number of ranks of workloads that have unfinished operations.
     pub fn unfinished_ranks(&self) -> u32 {
         let ranks = self.parts.iter().filter_map(|p| p.ranks.as_ref());
         ranks.map(|ranks| ranks.unfinished).sum()
     }
 
-    /// Flows that have started.
+    /// Returns the number of flows that have started.
     pub fn started(&self) -> u64 {
         self.parts.iter().map(|p| p.flows.started).sum()
     }
 
-    /// Flows that have finished.
+    /// Returns the number of flows that have finished.
     pub fn finished(&self) -> u64 {
         self.parts.iter().map(|p| p.flows.done).sum()
     }

@@ -61,6 +61,7 @@ pub(super) struct Core<C> {
     pub lossless: ClassSet,
     /// True if links fail, so that a packet may have no route.
     pub links_fail: bool,
+    /// Number of packets of lossless classes that were lost.
     pub broken_promises: u64,
     /// Number of pause and resume frames that have arrived but do not have an effect yet.
     pub late_frames: u64,

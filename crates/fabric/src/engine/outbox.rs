@@ -35,6 +35,7 @@ pub(super) struct FrameBatch {
     /// Path and number of hops of the telemetry of each frame that has telemetry, in the order of
     /// the frames.
     stacks: Vec<(u16, u8)>,
+    /// Hops of all telemetry, in the order of the frames.
     hops: Vec<IntHop>,
     /// Lists that control frames between neighbours carry, in the order of the frames: for each
     /// list its length, then its words.

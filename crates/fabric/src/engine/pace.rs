@@ -7,8 +7,8 @@ const SCANT: u64 = 8;
 const AMPLE: u64 = 2_000;
 /// Number of events after which a mode is evaluated.
 const STINT: u64 = 20_000;
-/// Number of stints after which the slower mode is tried again: at first, and at most. The number
-/// doubles each time that the mode is still slower.
+/// Number of stints (evaluation intervals) after which the slower mode is tried again: initially,
+/// and at most. The number doubles each time that the mode is still slower.
 const PATIENCE: (u32, u32) = (8, 512);
 
 /// Distribution of work between two probes.
@@ -35,17 +35,18 @@ impl Mode {
 pub(super) struct Pace {
     threads: u64,
     forced: bool,
-    /// The mode with the better estimate, used if the number of events does not decide.
+    /// The mode with the lower measured cost. It is used if the number of events does not decide.
     better: Mode,
-    /// The mode up to the next probe.
+    /// The mode to use until the next probe.
     next: Mode,
     /// Nanoseconds per event of both modes when they were last used.
     cost: [Option<f64>; 2],
-    /// Events of the current stint.
+    /// Number of events in the current stint.
     events: u64,
     took_ns: u64,
-    /// Stints since the other mode was tried, and the number after which it is tried.
+    /// Number of stints since the other mode was tried.
     stints: u32,
+    /// Number of stints after which the other mode is tried again.
     patience: u32,
 }
 
@@ -64,7 +65,7 @@ impl Pace {
         }
     }
 
-    /// The mode up to the next probe.
+    /// Returns the mode to use until the next probe.
     pub fn next(&self) -> Mode {
         self.next
     }
@@ -92,7 +93,7 @@ impl Pace {
         }
     }
 
-    /// A stint is over.
+    /// Evaluates a stint that is over, and selects the next mode.
     fn judge(&mut self) {
         let mode = self.next;
         self.cost[mode as usize] = Some(self.took_ns as f64 / self.events as f64);
@@ -125,8 +126,8 @@ impl Pace {
 mod tests {
     use super::*;
 
-    /// Legs of 10 windows with `share` events for each of two threads; the part of the events that
-    /// was worked on together.
+    /// Runs many intervals of 10 windows with `share` events for each of two threads. Returns the
+    /// fraction of the events that both threads processed together.
     fn part_together(pace: &mut Pace, share: u64, alone_ns: u64, together_ns: u64) -> f64 {
         let (mut all, mut together) = (0, 0);
         for _ in 0..20_000 {

@@ -7,11 +7,13 @@ use kernel::calendar::{Calendar, Event, phase};
 use super::partition::{NextAccess, Partition};
 use crate::ids::LinkId;
 
-/// When this many events of a bucket are left, those of the next bucket are prefetched, ...
+/// Number of remaining events of a bucket at which the events of the next bucket are prefetched.
 const EVENTS_BEFORE: usize = 24;
-/// ... then their packets and links, ...
+/// Number of remaining events of a bucket at which the packets and links of the next events are
+/// prefetched.
 const LINKS_BEFORE: usize = 16;
-/// ... and then their nodes. An event takes about as long as one or two cache misses.
+/// Number of remaining events of a bucket at which the nodes of the next events are prefetched. An
+/// event takes about as long as one or two cache misses.
 const NODES_BEFORE: usize = 8;
 
 impl<C: Calendar> Partition<C> {

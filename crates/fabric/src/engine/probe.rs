@@ -88,7 +88,7 @@ pub(super) struct Probes {
     first_switch: u32,
     seen: Stamps,
     long: LongQueues<OfFlow>,
-    /// Probes so far.
+    /// Number of probes so far.
     round: usize,
     samples: Vec<BufferSample>,
 }
@@ -108,7 +108,7 @@ impl Probes {
         }
     }
 
-    /// Looks at every switch.
+    /// Records a probe of every switch.
     // ENG-30, ENG-31
     pub fn look<C>(&mut self, at_ps: Time, net: &Network<C>, recorder: &mut dyn Recorder) {
         self.samples.clear();
@@ -187,7 +187,7 @@ impl Probes {
         recorder: &mut dyn Recorder,
     ) {
         for (port, counts) in self.active.iter_mut().enumerate() {
-            // ENG-31: probes at which it is this port's turn.
+            // ENG-31: count the probes in which it is the turn of this port.
             let first = (TURN - (port + self.round) % TURN) % TURN;
             let turns = (probes + (TURN - 1 - first) as u64) / TURN as u64;
             if turns > 0 {
@@ -195,7 +195,7 @@ impl Probes {
                 counts[0] += turns;
             }
         }
-        // Only what is left of it by the turns matters.
+        // The sum is only used modulo `TURN`.
         self.round += (probes % TURN as u64) as usize;
         self.samples.clear();
         let nodes = self.first_switch..self.first_switch + self.ports.len() as u32;
@@ -211,8 +211,8 @@ impl Probes {
         recorder.rows(&self.samples);
     }
 
-    /// Flows with at least one data packet queued at the port, whose number among all switch ports
-    /// is `number`.
+    /// Returns the number of flows with at least one data packet queued at a port. `number` is the
+    /// index of the port among all switch ports.
     fn active_flows(&mut self, number: u32, switch: &Switch, port: u16, arena: &Arena) -> usize {
         self.seen.clear();
         let (seen, long) = (&mut self.seen, &mut self.long);
@@ -235,7 +235,8 @@ impl Probes {
         self.seen.len.min(MOST_FLOWS)
     }
 
-    /// The histogram of a switch's port, counted from the first port of the first switch.
+    /// Removes and returns the histogram of active flows of a port. `port` is its index among all
+    /// switch ports.
     pub fn take_active(&mut self, port: usize) -> Vec<u64> {
         std::mem::take(&mut self.active[port])
     }

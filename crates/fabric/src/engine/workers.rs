@@ -32,22 +32,23 @@ pub(super) type Work<'a, C> =
 /// A thread other than the leader.
 #[derive(Debug)]
 struct Worker<C> {
-    /// A partition, and the time up to which it runs.
+    /// Channel by which the leader passes the thread a partition, and the time up to which to run
+    /// it.
     orders: Sender<(Partition<C>, Time)>,
     done: Receiver<Result<Partition<C>, Panic>>,
 }
 
 /// The leader and the other threads.
 pub(super) struct WorkerPool<'a, C> {
-    /// The leader's own work.
+    /// The work of the leader's own partition.
     own: Work<'a, C>,
-    /// Barrier of all threads.
+    /// Barrier at which all threads wait for each other.
     barrier: &'a Barrier,
     spins: u32,
     workers: Vec<Worker<C>>,
-    /// `None`: all threads work always.
+    /// Chooses between one thread and all threads; `None`: all threads always work.
     alternation: Option<Alternation>,
-    /// The windows so far.
+    /// Numbers of windows so far.
     pub windows: Windows,
 }
 

@@ -19,9 +19,9 @@ pub use servers::{Servers, Wiring};
 pub struct Loss(u64);
 
 impl Loss {
-    /// Every frame arrives.
+    /// No loss: every frame arrives.
     pub const NONE: Self = Self(0);
-    /// 2^64.
+    /// 2^64, the number of values of a 64-bit draw.
     const ALL: f64 = 18_446_744_073_709_551_616.0;
 
     /// Returns a loss with this probability, from 0 to 1, independent for each frame.
@@ -30,7 +30,7 @@ impl Loss {
         Self((probability * Self::ALL) as u64)
     }
 
-    /// The probability.
+    /// Returns the probability of a loss, from 0 to 1.
     #[must_use]
     pub fn probability(self) -> f64 {
         self.0 as f64 / Self::ALL

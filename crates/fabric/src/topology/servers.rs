@@ -29,9 +29,9 @@ impl Wiring {
 pub struct Servers {
     /// The leaves to which the GPUs of a server are connected.
     pub wiring: Wiring,
-    /// Servers.
+    /// Number of servers.
     pub servers: u32,
-    /// GPUs of each.
+    /// Number of GPUs per server.
     pub gpus_per_server: u32,
     /// Number of servers per segment. Each segment has its own leaves. The last segment may have
     /// fewer servers.
@@ -41,7 +41,7 @@ pub struct Servers {
     /// Number of planes: 1, or as many as `nic_ports`. With several planes, leaves of different
     /// ports share no spine.
     pub planes: u32,
-    /// Spines of each plane.
+    /// Number of spines per plane.
     pub spines: u32,
     /// Links between a GPU and the switch of its server.
     pub scale_up: LinkSpec,
@@ -58,7 +58,7 @@ impl Servers {
         u64::from(self.servers) * u64::from(self.gpus_per_server)
     }
 
-    /// Leaves of a segment.
+    /// Returns the number of leaves of a segment.
     #[must_use]
     pub fn leaves_per_segment(&self) -> u64 {
         let rails = match self.wiring {
@@ -68,13 +68,13 @@ impl Servers {
         u64::from(rails) * u64::from(self.nic_ports)
     }
 
-    /// All leaves.
+    /// Returns the number of all leaves.
     #[must_use]
     pub fn leaves(&self) -> u64 {
         u64::from(self.servers.div_ceil(self.servers_per_segment)) * self.leaves_per_segment()
     }
 
-    /// Links of all kinds.
+    /// Returns the number of all links.
     #[must_use]
     pub fn links(&self) -> u64 {
         self.gpus() * (1 + u64::from(self.nic_ports)) + self.leaves() * u64::from(self.spines)

@@ -19,31 +19,31 @@ use crate::record::table::{Column, Format, Row};
 pub struct Spec {
     /// Directions of links: the sending node and its port, ascending.
     pub links: Vec<(NodeId, u16)>,
-    /// Start of the captured time, ps. Frames count by the start of their transmission.
+    /// Start of the captured time, ps. Frames whose transmission begins in this time are captured.
     pub from_ps: Time,
     /// End of the captured time, not included, ps.
     pub until_ps: Time,
     /// Maximum number of captured bytes per frame.
     pub snaplen: u32,
-    /// Bytes of one file.
+    /// Maximum number of bytes of one file.
     pub limit_bytes: u64,
-    /// Number of files. If all files of several are full, the oldest is overwritten.
+    /// Number of files. If it is above 1 and all files are full, the oldest is overwritten.
     pub files: u16,
 }
 
-/// Most files of a ring.
+/// Maximum number of files of a ring.
 const MOST_FILES: u64 = 99;
 
 /// A frame whose transmission began.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CapturedFrame {
-    /// When, ps.
+    /// Time at which the transmission began, ps.
     pub at_ps: Time,
     /// Index of the sending port in the network.
     pub link: LinkId,
-    /// Bytes of the frame.
+    /// Number of bytes of the frame.
     pub bytes: u32,
-    /// The first of them.
+    /// The first bytes of the frame, as many as are captured.
     pub kept: Box<[u8]>,
 }
 
@@ -61,15 +61,16 @@ impl Row for CapturedFrame {
     }
 }
 
-/// The frames of the links that are captured.
+/// State of the capture: the captured frames of the chosen links.
 pub(super) struct Capture {
     network: Network,
     window_ps: (Time, Time),
     snaplen: usize,
-    /// Per port of the network: addresses of both ends, if it is captured.
+    /// Per port of the network, the MAC addresses of both ends of its link; `None`: the link is not
+    /// captured.
     ends: IndexVec<LinkId, Option<[[u8; 6]; 2]>>,
     frames: Vec<CapturedFrame>,
-    /// Room for one frame.
+    /// Buffer for the bytes of one frame.
     place: Vec<u8>,
 }
 

@@ -22,24 +22,24 @@ use crate::record::table::{Column, Row, columns};
 pub struct Spec {
     /// Width of a bin, ps; above 0.
     pub bin_ps: Time,
-    /// Packets count that leave from the first (included) to the second (not included), ps.
+    /// Packets count if they leave from the first time (included) to the second (not included), ps.
     pub window_ps: (Time, Time),
 }
 
 /// Number of data packets at one port whose waiting time falls into one bin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DelayBin {
-    /// The node that holds the queue.
+    /// The switch that has the queue.
     pub node: NodeId,
     /// Port of that node.
     pub port: u16,
     /// The node at the other end.
     pub peer: NodeId,
-    /// The receiver granted the packets, or the scheme has no grants.
+    /// True if the receiver granted the packets, or if the scheme has no grants.
     pub scheduled: bool,
     /// Lower edge of the bin, ps.
     pub bin_ps: Time,
-    /// Packets, at least 1.
+    /// Number of packets, at least 1.
     pub samples: u64,
 }
 
@@ -65,23 +65,23 @@ impl Row for DelayBin {
     }
 }
 
-/// Bins of packets that were sent without a grant, and of the others.
+/// Waiting times at a port: first of packets that were sent without a grant, then of all others.
 type PortBins = [Bins; 2];
 
-/// Times that all data packets waited.
+/// Histograms of the times that data packets waited.
 #[derive(Debug)]
 pub(super) struct Delays {
     spec: Spec,
-    /// The scheme has grants: the record of a packet gives the number of packets of its message
-    /// that need no grant.
+    /// True if the scheme has grants. The record of a packet then has the number of packets of its
+    /// message that need no grant.
     grants: bool,
     stays: Stays,
-    /// Per port of the network; those of other nodes stay empty.
+    /// Histograms per port of the network. Only ports of switches of this partition have entries.
     ports: IndexVec<LinkId, PortBins>,
 }
 
 impl Delays {
-    /// A packet leaves a switch.
+    /// Adds the waiting time of a packet that leaves a switch.
     // RCD-20: scheduled packets apart
     fn leaves(&mut self, departure: &Departure, view: &View<'_>) {
         let packet = view.arena.hot(departure.id);

@@ -11,7 +11,7 @@ use crate::ids::{LinkId, LocalNode, NodeId};
 /// A port of a host or switch starts to send a frame.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::engine) struct Sending {
-    /// The link on which it sends.
+    /// The link on which the port sends.
     pub link: LinkId,
     pub from_host: bool,
     pub id: PacketId,
@@ -26,16 +26,16 @@ pub(in crate::engine) struct Sending {
 pub(in crate::engine) struct Dropped {
     pub flow: u32,
     pub psn: u32,
-    /// True if it carried data, whole or trimmed.
+    /// True if the packet carried data, whole or trimmed.
     pub is_data: bool,
     pub cause: DropCause,
-    /// The node that dropped it.
+    /// The node that dropped the packet.
     pub node: NodeId,
-    /// The port by which it was to leave, or left; `None`: it had no route.
+    /// The port by which the packet was to leave, or left; `None`: the packet had no route.
     pub link: Option<LinkId>,
 }
 
-/// An event of a run. Its time is that of the [`View`](super::View).
+/// An event of a run. It happens at [`View::now`](super::View).
 #[derive(Clone, Copy, Debug)]
 pub(in crate::engine) enum Event<'a> {
     /// A switch or NIC reported an event. Measures receive it when the node has finished its step.
@@ -46,7 +46,7 @@ pub(in crate::engine) enum Event<'a> {
     FlowStarted {
         flow: &'a Flow,
         cookie: u32,
-        /// NIC port of the flow, and the port that leads to its receiver.
+        /// Port of the flow at its NIC, and the port that leads to its receiver.
         links: (LinkId, LinkId),
     },
     /// The receiver of a flow has its last byte.
@@ -54,7 +54,7 @@ pub(in crate::engine) enum Event<'a> {
     /// A packet or frame has fully arrived at a node, which has not processed it yet.
     Arriving {
         node: LocalNode,
-        /// The port at which it arrived.
+        /// The link by which it arrived.
         link: LinkId,
         to_host: bool,
         id: PacketId,
@@ -62,7 +62,7 @@ pub(in crate::engine) enum Event<'a> {
     /// A node has processed a packet or frame that arrived. Its record may have been freed.
     Arrived {
         node: LocalNode,
-        /// The port at which it arrived.
+        /// The link by which it arrived.
         link: LinkId,
         to_host: bool,
         id: PacketId,
@@ -79,12 +79,14 @@ pub(in crate::engine) enum Event<'a> {
     Sending(Sending),
     /// All other events of this instant are done.
     InstantOver,
-    /// One of the next engine events may concern this packet. The packet may not exist.
+    /// One of the next engine events may use this packet, so measures can prefetch its state. The
+    /// packet may not exist.
     Upcoming { id: PacketId },
-    /// A packet leaves for another partition, with the journey that a measure puts into the
-    /// [reply](super::Reply::journey).
+    /// A packet leaves for another partition. A measure puts the journey (delay so far) of the
+    /// packet into the [reply](super::Reply::journey).
     Leaving { id: PacketId },
-    /// A packet arrives from another partition. The [reply](super::Reply::journey) has its journey.
+    /// A packet arrives from another partition. Its journey (delay so far) is in the
+    /// [reply](super::Reply::journey).
     Entering { id: PacketId },
 }
 

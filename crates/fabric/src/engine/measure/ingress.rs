@@ -19,13 +19,13 @@ use crate::record::table::{Column, Row, columns, traffic_class};
 /// A sample of an ingress and class that differs from the one before it, or is its first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IngressSample {
-    /// When.
+    /// Time of the sample, ps.
     pub at_ps: Time,
     /// The switch.
     pub node: NodeId,
-    /// The port by which its packets came.
+    /// The ingress port by which the packets entered the switch.
     pub port: u16,
-    /// The node at the other end.
+    /// The node at the other end of the ingress port.
     pub peer: NodeId,
     /// The class of the dataplane.
     pub class: u8,
@@ -36,11 +36,11 @@ pub struct IngressSample {
 /// Buffered bytes of an ingress and class, with the PFC threshold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Held {
-    /// In reserve, pool and headroom.
+    /// Bytes that packets of the ingress and class occupy in reserve, pool and headroom.
     pub bytes: u64,
-    /// Threshold for its bytes in the pool.
+    /// PFC threshold of the ingress and class for its bytes in the pool.
     pub threshold_bytes: u64,
-    /// True if it is a victim port.
+    /// True if the ingress is a victim port.
     pub victim: bool,
 }
 
@@ -69,7 +69,7 @@ impl Row for IngressSample {
     }
 }
 
-/// One ingress and class.
+/// A watched ingress and class, with its state.
 #[derive(Debug)]
 struct Watched {
     port: u16,
@@ -77,7 +77,7 @@ struct Watched {
     class: u8,
     now: Held,
     since_ps: Time,
-    /// State in the last row.
+    /// State in the last row; `None`: no row was added yet.
     recorded: Option<Held>,
 }
 
@@ -103,13 +103,13 @@ impl Watched {
     }
 }
 
-/// A switch of which ingresses are watched.
+/// A switch with watched ingresses.
 #[derive(Debug)]
 struct WatchedSwitch {
     node: NodeId,
     /// Index among the switches of the partition.
     index: usize,
-    /// True if the levels may have changed in this instant.
+    /// True if bytes or thresholds may have changed in this instant.
     touched: bool,
     /// Watched ports whose classes are not known yet; empty after the first visit of the switch.
     ports: Vec<(u16, NodeId)>,
@@ -154,15 +154,16 @@ fn held(now: Time, switch: &Switch, port: u16, class: u8) -> Held {
 pub(super) struct IngressSeries {
     grid: Grid,
     switches: Vec<WatchedSwitch>,
-    /// Per port of the network, the index of its switch in this list.
+    /// Per port of the network, the index in `switches` of its switch; `None`: it is not watched.
     switch_of: IndexVec<LinkId, Option<u32>>,
-    /// Indices of switches whose levels may have changed in this instant.
+    /// Indices in `switches` of the switches whose bytes or thresholds may have changed in this
+    /// instant.
     touched: Vec<u32>,
     samples: Vec<IngressSample>,
 }
 
 impl IngressSeries {
-    /// The levels of the switch of this port may have changed.
+    /// Marks the switch of a port, because its bytes or thresholds may have changed.
     #[inline]
     fn touch(&mut self, link: LinkId) {
         if let Some(place) = self.switch_of[link] {
@@ -173,7 +174,7 @@ impl IngressSeries {
         }
     }
 
-    /// Reads the levels that may have changed in the instant `now`, which is over.
+    /// Reads the switches that may have changed in the instant `now`, which is over.
     #[inline]
     fn look(&mut self, now: Time, switches: &[Switch]) {
         for place in self.touched.drain(..) {

@@ -13,18 +13,19 @@ use super::super::node::{class_at, link_and_class};
 use super::{Event, View};
 use crate::ids::{LinkId, LocalNode};
 
-/// For queues of at least this length, the count of bytes by ingress is kept between pauses.
+/// Minimum bytes of a long queue. The byte counts of its ingresses are cached between pauses.
 pub(super) const LONG_BYTES: u64 = 1 << 14;
 
-/// The current pause of a port, or its last one.
+/// The current or last pause of a class of a port.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Held {
     pub number: u32,
-    /// Number of the congested port.
+    /// Link of the congested port that caused the pause.
     pub root: LinkId,
     pub depth: u16,
     pub from_ps: Time,
-    /// Time of its end, and the bytes that the port had sent until then.
+    /// Time at which the pause ended, and the bytes that the port had sent by then; `None`: the
+    /// pause is open.
     pub ended: Option<(Time, u64)>,
 }
 
@@ -33,17 +34,18 @@ pub(super) struct Held {
 pub(super) struct Cause {
     /// Number of the pause among those of its port and class, from 1.
     pub number: u32,
-    /// The port at which most of the bytes wait, and the number of these bytes.
+    /// Egress port at which most of the bytes of the paused ingress and class wait.
     pub egress: u16,
+    /// Bytes of the paused ingress and class that wait at `egress`.
     pub egress_bytes: u64,
-    /// Number of the pause of that port, if it is paused.
+    /// Number of the pause of `egress` that caused this one; `None`: this pause is a root.
     pub parent: Option<u32>,
     pub depth: u16,
-    /// Number of the congested port.
+    /// Link of the congested port.
     pub root: LinkId,
 }
 
-/// The current pauses of a network, and which pause caused which.
+/// The current pauses of a network, each with the pause and the congested port that caused it.
 #[derive(Debug, Default)]
 pub(super) struct PauseTree {
     /// Cold part of the last pause frame, with its number, per sending port and class.
@@ -59,12 +61,13 @@ impl PauseTree {
     pub const WANTS: EventSet =
         EventSet::of(&[NodeEvent::PAUSE_SENT, Event::ARRIVING, Event::PAUSE_EXPIRED]);
 
-    /// Congested port that caused the last pause of a port and class.
+    /// Returns the congested port that caused the last pause of a port and class; `None`: there was
+    /// no pause.
     pub fn root(&self, link: LinkId, class: u8) -> Option<LinkId> {
         self.held.get(&class_at(link, class)).map(|held| held.root)
     }
 
-    /// All current pauses, ordered by port and class.
+    /// Returns all open pauses, ordered by port and class.
     pub fn open(&self) -> Vec<((LinkId, u8), Held)> {
         let mut open: Vec<(u32, Held)> = self.held.iter().map(|(&k, &h)| (k, h)).collect();
         open.retain(|(_, held)| held.ended.is_none());
@@ -74,8 +77,8 @@ impl PauseTree {
             .collect()
     }
 
-    /// A switch has queued a pause frame, or a frame that repeats or ends a pause. Sets the cold
-    /// part of the frame. Returns the cause of a new pause.
+    /// Handles a pause frame that a switch has queued, or a frame that repeats or ends a pause.
+    /// Sets the cold part of the frame. Returns the cause of a new pause.
     // SPFC-40, SPFC-41, SPFC-42: number, egress and root; QNT-08: a refresh repeats them
     pub fn sent(&mut self, node: LocalNode, sent: &PauseSent, view: &View<'_>) -> Option<Cause> {
         let (cold, cause) = self.describe(node, sent, view);
@@ -153,8 +156,8 @@ impl PauseTree {
         most
     }
 
-    /// A frame arrives at a port, which has not processed it. If it ends a pause, returns the port
-    /// and class, and the pause.
+    /// Handles a frame that arrives at a port and is not processed yet. If it ends a pause, returns
+    /// the port and class, and the pause.
     pub fn arrives(
         &mut self,
         link: LinkId,
@@ -182,8 +185,8 @@ impl PauseTree {
         None
     }
 
-    /// The pause of a port and class ends, by a resume frame or a timer. Returns the port and
-    /// class, and the pause, if there was one.
+    /// Ends the pause of a port and class, because of a resume frame or a timer. Returns the port
+    /// and class, and the pause; `None`: there was no pause.
     pub fn end(&mut self, at: (LinkId, u8), view: &View<'_>) -> Option<((LinkId, u8), Held)> {
         let held = self.held.get_mut(&class_at(at.0, at.1))?;
         if held.ended.is_some() {

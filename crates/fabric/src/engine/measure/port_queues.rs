@@ -22,7 +22,7 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// Reads the key `ports` of a scenario.
+    /// Reads the configuration, including the key `ports`, from the values of a scenario.
     pub(super) fn given(values: &Values) -> Self {
         Self {
             every_ps: values.time("every"),
@@ -48,7 +48,7 @@ impl RecordedPorts {
         }
     }
 
-    /// Returns true if a switch port is one of them.
+    /// Returns true if a switch port is recorded.
     pub(super) fn include(&self, node: NodeId, port: u16) -> bool {
         match self {
             Self::Switches => true,
@@ -60,9 +60,9 @@ impl RecordedPorts {
 /// A sample of one port's queue that differs from the sample before it, or is the port's first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueSample {
-    /// When.
+    /// Time of the sample, ps.
     pub at_ps: Time,
-    /// The node that holds the queue.
+    /// The switch that has the queue.
     pub node: NodeId,
     /// Port of that node.
     pub port: u16,
@@ -96,13 +96,13 @@ impl Row for QueueSample {
 #[derive(Debug)]
 pub(super) struct QueueSeries {
     grid: Grid,
-    /// Watched queues, with the bytes of their last samples.
+    /// Watched queues, with the bytes of the last sample of each; `None`: no sample yet.
     queues: WatchedQueues<Option<u64>>,
     samples: Vec<QueueSample>,
 }
 
 /// Returns a function that adds a sample of a queue whose length was constant until a time. It adds
-/// none if the sample before is equal, or if the grid has no instant in between.
+/// none if the previous sample is equal, or if there is no sample time in between.
 // RCD-04
 fn sample(grid: Grid, samples: &mut Vec<QueueSample>) -> impl FnMut(&mut Watch<Option<u64>>, Time) {
     move |watch, until_ps| {

@@ -27,11 +27,11 @@ pub struct UtilisationRecord {
     pub node: NodeId,
     /// Port of that node.
     pub port: u16,
-    /// The node that the port leads to.
+    /// The node at the other end of the port.
     pub peer: NodeId,
     /// Bytes of the frames whose transmission began in the interval.
     pub bytes: u64,
-    /// How long the port sent in the interval, ps; above 0.
+    /// Time that the port spent sending in the interval, ps; above 0.
     pub busy_ps: Time,
 }
 
@@ -56,7 +56,7 @@ impl Row for UtilisationRecord {
     }
 }
 
-/// A port in the current interval.
+/// State of a port in the current interval.
 #[derive(Debug)]
 struct Port {
     node: NodeId,
@@ -76,7 +76,7 @@ pub(super) struct Utilisation {
     every_ps: Time,
     /// End of the current interval.
     end_ps: Time,
-    /// Per port of the network.
+    /// State of each port of the network.
     ports: IndexVec<LinkId, Port>,
     /// Ports that sent in the current interval.
     active: Vec<LinkId>,
@@ -85,7 +85,7 @@ pub(super) struct Utilisation {
 }
 
 impl Utilisation {
-    /// Ends the intervals that end by `now`.
+    /// Ends all intervals whose end is at or before `now`.
     fn end_intervals(&mut self, now: Time) {
         while self.end_ps <= now && !self.active.is_empty() {
             self.end_interval();
@@ -96,7 +96,7 @@ impl Utilisation {
         }
     }
 
-    /// Adds a frame of `size` bytes.
+    /// Adds a frame of `size` bytes that a port starts to send.
     // RCD-12: bytes and busy time by interval
     #[inline(never)]
     fn add(&mut self, now: Time, sending: &Sending, size: u16) {

@@ -17,7 +17,7 @@ use crate::record::table::{Column, Row, columns};
 /// Configuration of the waiting times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spec {
-    /// Packets count that leave from the first (included) to the second (not included), ps.
+    /// Packets count if they leave from the first time (included) to the second (not included), ps.
     pub window_ps: (Time, Time),
 }
 
@@ -26,22 +26,22 @@ pub struct Spec {
 pub struct WaitingRecord {
     /// The switch.
     pub node: NodeId,
-    /// The port by which they left.
+    /// The port by which the packets left.
     pub port: u16,
     /// The node at the other end of its link.
     pub peer: NodeId,
-    /// True if their flows belong to an incast.
+    /// True if the flows of the packets belong to an incast.
     pub incast: bool,
     /// Number of packets.
     pub packets: u64,
     /// Sum of the times from arrival to start of transmission, ps.
     pub total_ps: u128,
-    /// Longest of these times, ps.
+    /// Longest time from arrival to start of transmission, ps.
     pub max_ps: Time,
 }
 
 impl WaitingRecord {
-    /// Mean of these times, ps, rounded down.
+    /// Returns the mean time from arrival to start of transmission, ps, rounded down.
     #[must_use]
     pub fn mean_ps(&self) -> Time {
         (self.total_ps / u128::from(self.packets.max(1))) as u64
@@ -84,12 +84,12 @@ struct Sum {
 pub(super) struct Waiting {
     window_ps: (Time, Time),
     stays: Stays,
-    /// Per port of the network: flows outside incasts, and flows of incasts.
+    /// Sums per port of the network: first for flows outside incasts, then for flows of incasts.
     sums: IndexVec<LinkId, [Sum; 2]>,
 }
 
 impl Waiting {
-    /// Handles a packet that leaves a switch.
+    /// Adds the waiting time of a packet that leaves a switch.
     // RCD-11: those of incasts apart
     fn leaves(&mut self, departure: &Departure, view: &View<'_>) {
         let packet = view.arena.hot(departure.id);

@@ -12,10 +12,10 @@ use super::{Event, View};
 use crate::ids::{LinkId, NodeId};
 use crate::topology::Graph;
 
-/// The port is not watched.
+/// Marks a port that is not watched.
 const NONE: u32 = u32::MAX;
 
-/// Instants `from + k * every`, k = 0, 1, ..., before `to`.
+/// Sample times: `from + k * every` for k = 0, 1, ..., before `to`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Grid {
     from_ps: Time,
@@ -32,19 +32,20 @@ impl Grid {
         }
     }
 
-    /// Number of sample times before `at_ps`.
+    /// Returns the number of sample times before `at_ps`.
     pub fn before(&self, at_ps: Time) -> u64 {
         let elapsed = at_ps.min(self.to_ps).saturating_sub(self.from_ps);
         elapsed.div_ceil(self.every_ps)
     }
 
-    /// First sample time from `from_ps` on that is before `until_ps`, if there is one.
+    /// Returns the first sample time from `from_ps` on that is before `until_ps`; `None`: there is
+    /// none.
     pub fn first(&self, from_ps: Time, until_ps: Time) -> Option<Time> {
         let number = self.before(from_ps);
         (self.before(until_ps) > number).then(|| self.at(number))
     }
 
-    /// The instant with number `k`.
+    /// Returns the sample time with number `k`.
     fn at(&self, k: u64) -> Time {
         self.from_ps + k * self.every_ps
     }
@@ -73,13 +74,13 @@ impl<T> Watch<T> {
     }
 }
 
-/// The queues that are watched.
+/// All watched queues of a partition.
 #[derive(Debug)]
 pub(super) struct WatchedQueues<T> {
-    /// Per port of the network its watch, or [`NONE`].
+    /// Per port of the network, the index of its watch, or [`NONE`].
     watch_of: IndexVec<LinkId, u32>,
     pub all: Vec<Watch<T>>,
-    /// Watches whose queue may have changed in this instant.
+    /// Indices of the watches whose queues may have changed in this instant.
     touched: Vec<u32>,
 }
 
@@ -133,8 +134,8 @@ impl<T: Default> WatchedQueues<T> {
         }
     }
 
-    /// The queue of this port may have changed. No change is missed: a packet that joins a queue
-    /// kicks the port, and only a kicked port sends.
+    /// Marks the queue of a port, because it may have changed. No change is missed: a packet that
+    /// joins a queue kicks the port, and only a kicked port sends.
     #[inline]
     fn touch(&mut self, link: LinkId) {
         let watch = self.watch_of[link];
@@ -143,7 +144,7 @@ impl<T: Default> WatchedQueues<T> {
         }
     }
 
-    /// The instant `now` is over: visits the queues that may have changed in it.
+    /// Visits the queues that may have changed in the instant `now`, which is over.
     // RCD-03
     #[inline]
     fn settle(
@@ -162,7 +163,8 @@ impl<T: Default> WatchedQueues<T> {
         }
     }
 
-    /// Everything up to and with `at_ps` has happened: accounts for all queues up to then.
+    /// Accounts for all queues up to `at_ps`, when all events up to and including `at_ps` have
+    /// happened.
     pub fn account_all(&mut self, at_ps: Time, mut stayed: impl FnMut(&mut Watch<T>, Time)) {
         for watch in &mut self.all {
             watch.account(at_ps.saturating_add(1), &mut stayed);
