@@ -11,7 +11,7 @@ use crate::ids::{LinkId, NodeId};
 use crate::paths::Paths;
 use crate::topology::Graph;
 
-/// Adds up what pairs of hosts send, and distributes it over the links.
+/// Adds up the rates between pairs of hosts, and distributes them over the links.
 // TOP-25: expected load of a link
 #[derive(Debug)]
 pub struct ExpectedLoad {
@@ -24,7 +24,7 @@ pub struct ExpectedLoad {
 }
 
 impl ExpectedLoad {
-    /// Without any traffic.
+    /// Creates the load of a network without traffic.
     #[must_use]
     pub fn new(graph: Arc<Graph>) -> Self {
         Self {
@@ -35,11 +35,12 @@ impl ExpectedLoad {
         }
     }
 
-    /// Adds what host `src` sends to host `dst`. Its flows are spread evenly over the ports that
+    /// Adds the rate from host `src` to host `dst`. Flows are spread evenly over the ports that
     /// they may use.
     pub fn add(&mut self, src: NodeId, dst: NodeId, bps: f64) {
         let pairs = self.paths.nearest_endpoints(src, dst);
-        // ENG-11: evenly over the sender's ports, then over those of the receiver.
+        // ENG-11: divide the rate evenly among the sender's ports, then among those of the
+        // receiver.
         let mut senders: Vec<LinkId> = pairs.iter().map(|pair| pair.0).collect();
         senders.dedup();
         for &from in &senders {

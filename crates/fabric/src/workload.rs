@@ -11,22 +11,23 @@ use crate::ids::NodeId;
 /// A workload and the hosts of its ranks.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// Name, for messages.
+    /// Name of the workload, for messages.
     pub name: String,
     /// Properties that are common to all ranks.
     pub workload: Arc<Workload>,
     /// Source of the operations of the ranks.
     pub source: Arc<dyn Source>,
-    /// Slow ranks.
+    /// Model of slow ranks and of random computation times.
     pub stragglers: Arc<Stragglers>,
     /// The host of each rank.
     pub hosts: Arc<[NodeId]>,
-    /// When all ranks start, ps.
+    /// Start time of all ranks, ps.
     pub start_ps: Time,
-    /// Number among the sources of flows.
+    /// Number of the workload among the sources of flows.
     pub number: u16,
-    /// Number of GPUs per server. A message to another rail of another server first crosses the
-    /// scale-up domain to the GPU on the receiver's rail. // RNK-07
+    /// Number of GPUs per server, if messages are relayed. A message to another rail of another
+    /// server then first crosses the scale-up domain, to the GPU on the receiver's rail. `None`: no
+    /// relays. // RNK-07
     pub relay: Option<u32>,
     /// True if a message uses the port with the number of its NIC, at both ends, among equally near
     /// ports.
@@ -82,8 +83,8 @@ impl Job {
 /// All workloads of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Jobs {
-    /// Each of them.
+    /// The workloads with their hosts.
     pub jobs: Arc<[Job]>,
-    /// Error of a source whose operations could not be read. The run ends then.
+    /// Error of a source whose operations could not be read. It ends the run.
     pub error: Arc<OnceLock<String>>,
 }

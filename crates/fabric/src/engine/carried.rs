@@ -7,15 +7,15 @@ use traffic::operations::{Message, Role};
 // RNK-01
 pub(super) const MESSAGE: u32 = 1 << 31;
 
-/// A message in the network.
+/// A message of a rank, with its state in the network.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Carried {
-    /// Number of its job.
+    /// Index of the job (workload) of the message.
     pub job: u32,
     pub message: Message,
-    /// The message goes to the host that relays it. // RNK-07
+    /// True if the message goes to the host that relays it. // RNK-07
     pub to_relay: bool,
-    /// The message has been relayed.
+    /// True if the message has been relayed.
     pub relayed: bool,
 }
 
@@ -50,7 +50,7 @@ fn mixed(seed: u64, words: &[u64]) -> u64 {
 }
 
 impl Carried {
-    /// Returns the queue pair that it shares with other messages of its channel.
+    /// Returns the queue pair that the message shares with other messages of its channel.
     pub const fn queue_pair(&self) -> QueuePair {
         QueuePair {
             job: self.job,

@@ -10,12 +10,12 @@ use crate::record::{FlowRecord, Violation};
 /// The flows of a partition.
 #[derive(Debug)]
 pub(super) struct FlowState {
-    /// Future flows that start here, as far as they have been generated; by lane.
+    /// Per lane, the flows that will start in this partition, as far as they have been generated.
     pub coming: Vec<VecDeque<Flow>>,
     /// Flows whose start was announced but has not happened.
     pub starting: VecDeque<Flow>,
     pub live: LiveFlows,
-    /// Records that no recorder has received.
+    /// Records of finished flows that no recorder has received.
     pub finished: Vec<FlowRecord>,
     pub started: u64,
     pub done: u64,
@@ -38,7 +38,7 @@ impl FlowState {
     }
 }
 
-/// The endpoints of a flow.
+/// The ports that a flow uses at both hosts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ends {
     /// Link on which the sender's port sends.
@@ -80,7 +80,7 @@ impl LiveFlows {
         flow
     }
 
-    /// Returns the flow with this number, unless it has finished.
+    /// Returns the active flow with index `at`; `None`: it has finished.
     pub fn get(&self, at: u32) -> Option<Flow> {
         Some(self.flows.get(at as usize)?.as_ref()?.0)
     }

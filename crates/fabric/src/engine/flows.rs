@@ -12,7 +12,7 @@ use crate::ids::hosts_of;
 use crate::record::{FlowRecord, Violation};
 
 impl<C: Calendar> Partition<C> {
-    /// Adds a flow that will start here.
+    /// Adds a flow that will start in this partition.
     pub(super) fn expect(&mut self, flow: Flow) {
         let lane = self.places.of(hosts_of(&flow).0).lane;
         let coming = &mut self.flows.coming[usize::from(lane)];
@@ -46,7 +46,7 @@ impl<C: Calendar> Partition<C> {
         while let Some(flow) = self.next_due() {
             self.start_flow(flow);
         }
-        // Each start counts as an event, in whichever partition others of its instant are.
+        // Each start counts as one event, even if the partition starts several flows in one event.
         self.core.events += (self.flows.started - before).saturating_sub(1);
         self.announce_flow(self.core.calendar.at() as u8);
     }

@@ -36,7 +36,7 @@ impl Losses {
         }
     }
 
-    /// No link loses anything.
+    /// Returns true if all links are lossless.
     pub fn none(&self) -> bool {
         self.links.is_empty()
     }

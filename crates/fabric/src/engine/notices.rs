@@ -29,7 +29,7 @@ struct Notice {
 /// All notices of drops that have not arrived.
 #[derive(Debug)]
 pub(super) struct Notices {
-    /// Senders are notified of drops.
+    /// True if senders are notified of drops.
     pub on: bool,
     /// Delay of a notice; `None`: the propagation delay of the path back.
     delay_ps: Option<Time>,
@@ -49,7 +49,8 @@ impl Notices {
         }
     }
 
-    /// Sends notices of the packets that were just dropped. Calls `wake` with the time of each.
+    /// Sends notices of the packets that were just dropped. Calls `wake` with the arrival time of
+    /// each notice.
     pub fn send(
         &mut self,
         now: Time,
@@ -78,7 +79,8 @@ impl Notices {
         }
     }
 
-    /// The next notice that is due: the host, its port, and the record of what it sent.
+    /// Removes and returns the next notice that has arrived: the host, its port, and the record of
+    /// the dropped packet. `None`: no notice has arrived.
     pub fn due(&mut self, now: Time) -> Option<(NodeId, u16, PacketId)> {
         let next = self.under_way.peek().filter(|n| n.0.at <= now)?.0;
         self.under_way.pop();
@@ -91,8 +93,8 @@ impl Notices {
     }
 }
 
-/// Propagation from a switch to the endpoint that a packet came from, by the links that a packet of
-/// the same flow in that direction would take from here.
+/// Returns the propagation delay from a switch to the endpoint that sent a packet, over the links
+/// that a packet of the same flow would take in that direction.
 // REC-31
 fn way_back_ps(
     (graph, switches, links): (&Graph, &[Switch], &Links),

@@ -7,7 +7,7 @@ use kernel::calendar::{Calendar, Event, phase};
 use super::measure;
 use super::partition::Partition;
 
-/// Steps of the start of a flow. Each is an event.
+/// Steps of a flow start. Each step is an event of its own. This is the first one.
 const ANNOUNCED: u32 = 0;
 const INSTALLED: u32 = 1;
 const RUNS: u32 = 2;

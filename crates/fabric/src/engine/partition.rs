@@ -1,9 +1,10 @@
-//! A part of the network with all that its nodes need: state machines, packets, calendar, counters.
+//! A partition: a part of the network with everything that its nodes need (state machines, packets,
+//! calendar, counters).
 //!
-//! Nodes have numbers of their own in a partition (see [`Places`]), hosts first; links keep the
-//! numbers of the network, and each partition has a record of every link. The sending half of a
-//! record is alive in the partition of the node that sends, the receiving half in that of the node
-//! that receives.
+//! Nodes have their own numbers in a partition (see [`Places`]), hosts first. Links keep their
+//! numbers of the network, and each partition has a record of every link. Only the partition of the
+//! sending node uses the sender's half of a record, and only the partition of the receiving node
+//! uses the receiver's half.
 
 use std::sync::Arc;
 
@@ -24,7 +25,7 @@ use super::ranks::Ranks;
 use crate::ids::LinkId;
 use crate::topology::Graph;
 
-/// A part of a network in virtual time.
+/// A part of a network in simulated time.
 pub(super) struct Partition<C> {
     /// Shared state of the sinks of its nodes.
     pub core: Core<C>,
@@ -36,15 +37,15 @@ pub(super) struct Partition<C> {
     pub faults: LinkFaults,
     /// Frames for other partitions.
     pub outbox: Outbox,
-    /// `None`: no measure is enabled.
+    /// Enabled measures; `None`: no measure is enabled.
     pub measures: Option<Box<Measures>>,
     pub reply: Reply,
-    /// Ports of the current round.
+    /// Ports that choose a frame in the current round.
     pub round: Vec<LinkId>,
     /// Time of the last arrival or start of a flow.
     pub progress_ps: Time,
     pub flows: FlowState,
-    /// `None`: there is no workload.
+    /// Ranks on hosts of the partition; `None`: there is no workload.
     pub ranks: Option<Box<Ranks>>,
     pub parameters: FlowParameters,
     pub prefetching: Prefetching,
@@ -55,7 +56,7 @@ pub(super) struct Partition<C> {
 #[derive(Debug)]
 pub(super) struct LinkFaults {
     pub losses: Losses,
-    /// `None`: no link fails.
+    /// State of links that fail; `None`: no link fails.
     pub states: Option<Box<LinkStates>>,
 }
 
@@ -64,43 +65,43 @@ pub(super) struct LinkFaults {
 pub(super) struct Prefetching {
     /// True if state is prefetched. This is faster if the state is larger than the caches.
     pub on: bool,
-    /// Queues are prefetched too, if a class has several queues. This is useful without lanes; the
-    /// queues of a lane stay in the caches.
+    /// True if queues are prefetched too, if a class has several queues. This is useful only
+    /// without lanes, because the queues of a lane stay in the caches.
     pub queues: bool,
     /// Memory that the event after the current one will touch; see [`Partition::prefetch`].
     pub next: NextAccess,
 }
 
-/// Memory that a near event will touch at a switch, as far as it is known.
+/// Memory at a switch that one of the next events will touch, as far as it is known.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum NextAccess {
     Nothing,
-    /// A packet joins a queue of this port.
+    /// A packet will join a queue of this port.
     Enqueue {
         switch: u32,
         port: u16,
         id: PacketId,
     },
-    /// This port sends.
+    /// This port will send.
     Dequeue {
         switch: u32,
         port: u16,
     },
 }
 
-/// How events are handled.
+/// Settings that determine how events are handled.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Settings {
-    /// Port-free events are omitted if no packet waits for them.
+    /// True if port-free events are omitted when no packet waits for them.
     pub elide: bool,
-    /// Flows that start come before all other events of their instant.
+    /// True if flow starts precede all other events of their instant.
     pub starts_first: bool,
-    /// Packets of a flow may use several paths at the same time, so the ideal FCT of one path is
-    /// not a bound.
+    /// True if packets of a flow may use several paths at the same time. The ideal FCT of one path
+    /// is then not a bound.
     pub spraying: bool,
     /// Time from the arrival of a PFC frame to its effect.
     pub pause_response_ps: Time,
-    /// Links send damaged frames again.
+    /// True if links retransmit damaged frames.
     pub replays: bool,
     /// The longest time that the watchdog of a switch waits before it acts.
     pub watchdog_patience_ps: Time,

@@ -1,23 +1,23 @@
-//! The partition of each node, and the number of the node there.
+//! The partition of each node, and the index of the node in this partition.
 
 use dataplane::ids::IndexVec;
 
 use crate::ids::{LocalNode, NodeId};
 use crate::topology::Graph;
 
-/// Location of a node.
+/// Place of a node: its partition, index and lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     /// Partition of the node.
     pub part: u32,
     /// Index of the node in the partition.
     pub at: LocalNode,
-    /// Lane of the node in the partition.
+    /// Lane of the node (a group of nodes that a thread simulates in turn).
     pub lane: u8,
 }
 
-/// The places of all nodes. In each partition hosts come before switches, both in the order of
-/// their numbers in the network.
+/// The places of all nodes. In each partition hosts precede switches, both in the order of their
+/// numbers in the network.
 #[derive(Debug)]
 pub(super) struct Places {
     of: IndexVec<NodeId, Place>,
@@ -70,17 +70,17 @@ impl Places {
         }
     }
 
-    /// Number of lanes of a partition.
+    /// Returns the number of lanes of a partition.
     pub fn lanes(&self, part: u32) -> usize {
         self.lanes[part as usize]
     }
 
-    /// Number of partitions.
+    /// Returns the number of partitions.
     pub fn parts(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Location of a node.
+    /// Returns the place of a node.
     pub fn of(&self, node: NodeId) -> Place {
         self.of[node]
     }
@@ -91,12 +91,12 @@ impl Places {
         &self.nodes[part as usize]
     }
 
-    /// The hosts of a partition.
+    /// Returns the hosts of a partition.
     pub fn hosts(&self, part: u32) -> &[NodeId] {
         &self.nodes(part)[..self.hosts[part as usize] as usize]
     }
 
-    /// The switches of a partition.
+    /// Returns the switches of a partition.
     pub fn switches(&self, part: u32) -> &[NodeId] {
         &self.nodes(part)[self.hosts[part as usize] as usize..]
     }

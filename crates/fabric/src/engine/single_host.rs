@@ -33,7 +33,7 @@ impl SingleHost {
         }
     }
 
-    /// The NIC of a host.
+    /// Creates the NIC of a host.
     #[must_use]
     pub fn nic(&self, plan: &Plan, host: NodeId) -> Nic {
         nic(plan, &self.parameters.nic, host)

@@ -20,19 +20,20 @@ impl SwitchesAt {
         self.of.extend(nodes.into_iter().map(|node| (node, index)));
     }
 
-    /// The configuration of a switch, if it is not the common one.
+    /// Returns the configuration of a switch; `None`: it has the common one.
     #[must_use]
     pub fn get(&self, node: NodeId) -> Option<&SwitchConfig> {
         self.of.get(&node).map(|&index| &self.configs[index])
     }
 
-    /// Number of a switch's configuration: 0 is the common one.
+    /// Returns the number of a switch's configuration: 0 is the common one, and n is entry n - 1 of
+    /// [`Self::configs`].
     #[must_use]
     pub fn kind(&self, node: NodeId) -> usize {
         self.of.get(&node).map_or(0, |index| index + 1)
     }
 
-    /// All configurations except the common one.
+    /// Returns all configurations except the common one.
     #[must_use]
     pub fn configs(&self) -> &[SwitchConfig] {
         &self.configs

@@ -11,16 +11,16 @@ use super::clock::Clock;
 use super::network::Network;
 use crate::ids::hosts_of;
 
-/// Flows that may be drawn ahead.
+/// Maximum number of flows that are drawn before they start.
 const MOST_AHEAD: usize = 1 << 16;
 
 /// The flows of a run that have not been passed to the partitions.
 pub(super) struct Traffic {
     feed: Box<dyn Iterator<Item = Flow> + Send>,
     clock: Clock,
-    /// The feed is empty.
+    /// True if the feed has no more flows.
     ended: bool,
-    /// Start of the last flow that was passed on.
+    /// Start time of the last flow that was passed to a partition.
     passed_ps: Time,
 }
 
@@ -34,9 +34,9 @@ impl Traffic {
         }
     }
 
-    /// Passes the flows that start before `limit` to their partitions, and the one after them, so
-    /// that the next one is always known. Returns the time up to which all flows are passed on:
-    /// where very many start before the limit, that is earlier.
+    /// Passes the flows that start before `limit` to their partitions, and the first later flow, so
+    /// that the next start is always known. Returns the time up to which all flows have been
+    /// passed. It is below `limit` if very many flows start before.
     // ENG-12
     pub fn pass_on<C: Calendar>(&mut self, net: &mut Network<C>, limit: Time) -> Time {
         let mut ahead: usize = net
@@ -46,7 +46,7 @@ impl Traffic {
             .map(VecDeque::len)
             .sum();
         while !self.ended && self.passed_ps < limit {
-            // Flows that start together are passed on together.
+            // Flows with equal start times are passed together.
             if ahead >= MOST_AHEAD && next_start_ps(net).is_some_and(|next| next < self.passed_ps) {
                 return self.passed_ps;
             }

@@ -11,7 +11,7 @@ use crate::topology::Graph;
 /// // TOP-16
 const MAX_ALTERNATIVES: usize = 32;
 
-/// The links between two switches: rate in bits per second and delay in ps of each.
+/// A path between two switches: for each link its rate in bits per second and its delay in ps.
 pub(super) type Core = Vec<(u64, Time)>;
 
 /// Sets of equal-cost paths between switches. Each set is stored once and has a number.
@@ -19,13 +19,14 @@ pub(super) type Core = Vec<(u64, Time)>;
 pub(super) struct Cores {
     pub(super) sets: Vec<Vec<Core>>,
     numbers: HashMap<Vec<Core>, u32>,
-    /// Number of the set that a set becomes by one more link.
+    /// Number of the set that results if all paths of a set get one more link, by the numbers of
+    /// the set and of the kind of link.
     extended: HashMap<(u32, u32), u32>,
-    /// Number of the set of all paths of two sets.
+    /// Number of the union of two sets, by their numbers.
     joined: HashMap<(u32, u32), u32>,
 }
 
-/// Number of the set whose one path has no link: from a switch to itself.
+/// Number of the set that leads from a switch to itself: one path without a link.
 pub(super) const HERE: u32 = 0;
 
 impl Cores {

@@ -1,4 +1,4 @@
-//! Times of frames and flows on one empty path.
+//! Times of frames and flows on one path without other traffic.
 
 use super::saturate;
 use dataplane::config::NicConfig;
@@ -11,12 +11,12 @@ pub struct FrameSizes {
     pub mtu: u16,
     /// Header of each packet.
     pub header: u16,
-    /// An ACK.
+    /// Size of an ACK.
     pub ack: u16,
 }
 
 impl FrameSizes {
-    /// The frames of a NIC.
+    /// Returns the packet sizes of a NIC.
     #[must_use]
     pub const fn of(nic: &NicConfig) -> Self {
         Self {
@@ -44,9 +44,10 @@ impl PathProfile {
         saturate(total.sum())
     }
 
-    /// Completion time at the receiver of a flow of `bytes` that is alone on this path: packets of
-    /// `mtu` payload bytes and the rest in a last one, each with `header` bytes more, sent back to
-    /// back, stored and forwarded at every switch. An `mtu` of 0 counts as 1. // TOP-14
+    /// Returns the FCT to the receiver's last byte of a flow of `bytes` that is alone on this path.
+    /// Each packet has `mtu` payload bytes, the last one the rest, and `header` bytes more. Packets
+    /// are sent back to back, and every switch stores and forwards them. An `mtu` of 0 counts as 1.
+    /// // TOP-14
     #[must_use]
     pub fn ideal_received_ps(&self, bytes: u64, mtu: u16, header: u16) -> Time {
         let mtu = u64::from(mtu.max(1));
@@ -57,7 +58,7 @@ impl PathProfile {
         // The last but one of the full packets leaves link j at
         //   sum of all serialisations up to j + delays before j + (packets - 2) * the longest.
         let (mut sum, mut longest) = (0u128, 0u128);
-        // When the last packet has left the current link, and when it reaches the next one.
+        // Time at which the last packet arrives at the end of the current link.
         let mut arrives = 0u128;
         for &(rate, delay_ps) in &self.hops {
             let full = u128::from(rate.serialisation_ps(full_bytes));
@@ -74,7 +75,7 @@ impl PathProfile {
         saturate(arrives)
     }
 
-    /// The slowest link's rate.
+    /// Returns the rate of the slowest link; `None`: the path has no link.
     #[must_use]
     pub fn bottleneck(&self) -> Option<Rate> {
         self.hops

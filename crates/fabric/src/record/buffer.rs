@@ -5,10 +5,10 @@ use dataplane::units::Time;
 use super::table::{Column, Row, columns};
 use crate::ids::NodeId;
 
-/// A probe of one switch, or several equal probes in a row of an empty network.
+/// A probe of one switch, or several consecutive equal probes of an empty network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BufferSample {
-    /// When; of several, the last.
+    /// Time of the probe, ps; of the last one if there are several.
     pub at_ps: Time,
     /// Time of the first of these probes; equal to `at_ps` for a single probe.
     pub from_ps: Time,
@@ -16,9 +16,9 @@ pub struct BufferSample {
     pub probes: u64,
     /// The switch.
     pub node: NodeId,
-    /// Bytes in its shared buffer.
+    /// Bytes in the shared buffer of the switch.
     pub used_bytes: u64,
-    /// Bytes queued at its fullest port, including parked packets.
+    /// Bytes queued at the fullest port of the switch, including parked packets.
     pub max_port_bytes: u64,
 }
 

@@ -14,11 +14,11 @@ pub struct FlowRecord {
     pub received_ps: Option<Time>,
     /// Time at which the sender had the last acknowledgement, ps; `None`: never.
     pub acked_ps: Option<Time>,
-    /// FCT to the receiver's last byte of the flow alone in the network, in ps.
+    /// FCT until the last byte at the receiver, if the flow were alone in the network, in ps.
     pub ideal_received_ps: Time,
-    /// FCT to the sender's last ACK of the flow alone in the network, in ps.
+    /// FCT until the last ACK at the sender, if the flow were alone in the network, in ps.
     pub ideal_acked_ps: Time,
-    /// Data packets sent again.
+    /// Number of retransmitted data packets.
     pub retransmitted: u32,
 }
 
@@ -29,13 +29,15 @@ impl FlowRecord {
         self.received_ps.is_some() && self.acked_ps.is_some()
     }
 
-    /// Returns the FCT to the receiver's last byte, divided by the ideal FCT.
+    /// Returns the FCT to the receiver's last byte, divided by the ideal FCT; `None`: the receiver
+    /// does not have it.
     #[must_use]
     pub fn slowdown(&self) -> Option<f64> {
         self.over_ideal(self.received_ps?, self.ideal_received_ps)
     }
 
-    /// Returns the FCT to the sender's last ACK, divided by the ideal FCT.
+    /// Returns the FCT to the sender's last ACK, divided by the ideal FCT; `None`: the ACK has not
+    /// arrived.
     #[must_use]
     pub fn slowdown_acked(&self) -> Option<f64> {
         self.over_ideal(self.acked_ps?, self.ideal_acked_ps)

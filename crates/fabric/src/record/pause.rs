@@ -14,13 +14,14 @@ pub struct PauseRecord {
     pub port: u16,
     /// The class of the dataplane.
     pub class: u8,
-    /// XOFF took effect, ps.
+    /// Time at which XOFF took effect, ps.
     pub from_ps: Time,
-    /// XON took effect, or the run ended, ps.
+    /// Time at which XON took effect or the run ended, ps.
     pub to_ps: Time,
-    /// XON never came: the interval was still open when the run ended.
+    /// True if the class was still paused at the end of the run.
     pub open: bool,
-    /// Number of the pause among those of this port and class, from 1, if pauses are followed.
+    /// Number of the pause among those of this port and class, from 1; `None`: no measure numbers
+    /// pauses.
     pub number: Option<u32>,
 }
 
@@ -39,7 +40,7 @@ impl Row for PauseRecord {
         OptionU32 number, "Which of the pauses of this port and class, where pauses are followed.";
     };
 
-    /// In the order of their ends; those that are open come last.
+    /// Sorts by the times of the ends. Pauses that are still open come last.
     fn order(rows: &mut Vec<Self>) {
         rows.sort_unstable_by_key(|r| (r.open, r.to_ps, r.node, r.port, r.class, r.from_ps));
     }

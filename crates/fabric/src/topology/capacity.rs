@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::{Graph, TopologyError};
 use crate::ids::{LinkId, NodeId};
 
-/// Links whose capacity is meant.
+/// The links whose capacity is the reference for a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CapacityOf {
     /// All host links, except links to the switch of a server.
@@ -15,7 +15,7 @@ pub enum CapacityOf {
     Core,
 }
 
-/// The ordered pairs of hosts that are chosen, all with equal probability.
+/// The set of ordered pairs of hosts from which traffic is drawn, all with equal probability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PairScope {
     /// Any two different hosts.
@@ -25,10 +25,11 @@ pub enum PairScope {
 }
 
 impl Graph {
-    /// Sum of the rates of the links, one direction, in bits per second.
+    /// Returns the sum of the rates of the links, counting one direction, in bits per second.
     ///
     /// # Errors
-    /// [`TopologyError::NoCore`] where no link joins two switches.
+    ///
+    /// [`TopologyError::NoCore`] if no link joins two switches.
     pub fn capacity_bps(&self, of: CapacityOf) -> Result<u128, TopologyError> {
         match of {
             CapacityOf::Hosts => Ok(self.hosts_bps(self.host_ids())),
@@ -44,14 +45,15 @@ impl Graph {
         self.sum_bps(ends)
     }
 
-    /// Sum of the rates of some links, in bits per second.
+    /// Returns the sum of the rates of some links, in bits per second.
     pub(crate) fn sum_bps(&self, links: impl Iterator<Item = LinkId>) -> u128 {
         links
             .map(|link| u128::from(self.port(link).rate.bps()))
             .sum()
     }
 
-    /// Every link that leaves a switch with hosts towards another switch, counted once. // TOP-12
+    /// Returns the sum of the rates of all links from a switch with hosts to another switch, each
+    /// counted once. // TOP-12
     fn core_bps(&self) -> Result<u128, TopologyError> {
         let mut sum = 0;
         for group in 0..self.groups() {
@@ -70,10 +72,11 @@ impl Graph {
         Ok(sum)
     }
 
-    /// Fraction of the pairs of a scope whose hosts are in different racks, so that their traffic
-    /// crosses the core. // TOP-13
+    /// Returns the fraction of the pairs of a scope whose hosts are in different racks, so that
+    /// their traffic crosses the core. // TOP-13
     ///
     /// # Errors
+    ///
     /// [`TopologyError::OneRack`] if inter-rack pairs are requested and there are none.
     pub fn crossing_fraction(&self, scope: PairScope) -> Result<f64, TopologyError> {
         let mut hosts_in = BTreeMap::new();

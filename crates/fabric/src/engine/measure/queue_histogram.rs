@@ -27,7 +27,7 @@ pub struct Spec {
 /// Number of samples of one port's queue that fell into one bin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueBin {
-    /// The node that holds the queue.
+    /// The switch that has the queue.
     pub node: NodeId,
     /// Port of that node.
     pub port: u16,
@@ -35,7 +35,7 @@ pub struct QueueBin {
     pub peer: NodeId,
     /// Lower edge of the bin, bytes.
     pub bin_bytes: u64,
-    /// Samples, at least 1.
+    /// Number of samples, at least 1.
     pub samples: u64,
 }
 
@@ -65,7 +65,7 @@ impl Row for QueueBin {
     }
 }
 
-/// Samples of all queues of switches, counted.
+/// Histograms of the lengths of the watched switch queues.
 #[derive(Debug)]
 pub(super) struct QueueHistogram {
     grid: Grid,

@@ -18,16 +18,16 @@ use crate::record::table::{Column, Row, Summarised, columns};
 pub struct Spec {
     /// Width of a bin, ps; above 0.
     pub bin_ps: Time,
-    /// ACKs count that arrive from the first (included) to the second (not included), ps.
+    /// ACKs count if they arrive from the first time (included) to the second (not included), ps.
     pub window_ps: (Time, Time),
 }
 
-/// Number of round trips that fell into one bin.
+/// Number of RTT samples that fell into one bin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RttBin {
     /// Lower edge of the bin, ps.
     pub bin_ps: Time,
-    /// Round trips, at least 1.
+    /// Number of RTT samples, at least 1.
     pub samples: u64,
 }
 
@@ -46,7 +46,7 @@ impl Row for RttBin {
         samples: |r| r.samples,
     });
 
-    /// Senders of all partitions share the bins.
+    /// Adds up the rows of equal bins, because senders of all partitions share the bins.
     fn order(rows: &mut Vec<Self>) {
         let mut all = BTreeMap::new();
         for bin in rows.drain(..) {
@@ -57,7 +57,7 @@ impl Row for RttBin {
     }
 }
 
-/// Round trips that senders saw.
+/// Histogram of the RTTs that senders measured.
 #[derive(Debug)]
 pub(super) struct RoundTrips {
     spec: Spec,

@@ -10,14 +10,14 @@ use crate::ids::LinkId;
 /// A port of a switch starts to send a packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Departure {
-    /// The link on which it sends.
+    /// The link on which the switch sends the packet.
     pub link: LinkId,
     pub id: PacketId,
     /// Time since the packet had fully arrived at the switch.
     pub waited_ps: Time,
 }
 
-/// The stay of each packet in its current switch.
+/// Arrival times of packets at their current switches.
 #[derive(Debug, Default)]
 pub(super) struct Stays {
     /// Time of the last arrival at a switch, per packet.

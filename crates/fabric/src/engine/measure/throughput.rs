@@ -26,7 +26,7 @@ pub struct ThroughputRecord {
     pub at_ps: Time,
     /// Number of the flow.
     pub flow: u32,
-    /// Payload bytes, at least 1.
+    /// Payload bytes received in order in the interval, at least 1.
     pub bytes: u64,
 }
 

@@ -17,17 +17,19 @@ use super::Journey;
 use crate::ids::{LinkId, LocalNode, NodeId};
 use crate::topology::Graph;
 
-/// Largest number of hops of a path that is followed.
+/// Maximum number of hops on a path that [`View::leads_through`] follows.
 const MOST_HOPS: usize = 64;
 
-/// Results that measures return to the engine, which takes them after the event.
+/// Results that a measure returns to the engine while it handles an event.
 #[derive(Default)]
 pub(in crate::engine) struct Reply {
-    /// Cold part for the frame of a [`NodeEvent`](dataplane::event::NodeEvent).
+    /// Cold part (rarely used packet data) for the frame of a
+    /// [`NodeEvent`](dataplane::event::NodeEvent).
     pub cold: Cell<Option<Cold>>,
     /// Description of an error that a measure found, for the audit.
     pub error: Cell<Option<String>>,
-    /// Journey of a packet that leaves for another partition or arrives from there.
+    /// Journey (delay so far on the path) of a packet that leaves for another partition or arrives
+    /// from another one.
     pub journey: Cell<Option<Journey>>,
 }
 
@@ -55,7 +57,8 @@ impl View<'_> {
         self.switches.get(index)
     }
 
-    /// Classes of a port that are paused, and those for which the neighbour has no room.
+    /// Returns the classes of a port that are paused, and the classes for which the neighbour has
+    /// no room.
     pub fn held_classes(&self, link: LinkId) -> (ClassSet, ClassSet) {
         let near = &self.links.near[link];
         match self.switch(near.node) {
@@ -64,24 +67,24 @@ impl View<'_> {
         }
     }
 
-    /// Number in the network of the node that sends on a link.
+    /// Returns the node that sends on a link, by its number in the network.
     pub fn sender(&self, link: LinkId) -> NodeId {
         self.nodes[self.links.near[link].node].number
     }
 
-    /// Number in the network of the node that a link leads to.
+    /// Returns the node that a link leads to, by its number in the network.
     pub fn receiver(&self, link: LinkId) -> NodeId {
         self.nodes[self.links.far[link].node].number
     }
 
-    /// Returns the port at which a packet waits that a switch has just admitted, and true if a hop
-    /// scheme has parked it.
+    /// Returns the port at which a packet waits that the switch has just admitted, and true if a
+    /// hop scheme has parked the packet.
     pub fn waits_at(&self, node: LocalNode, id: PacketId) -> Option<(LinkId, bool)> {
         let (port, held_back) = self.switch(node)?.waits_at(self.arena.hot(id));
         Some((self.link(node, port), held_back))
     }
 
-    /// Port of the queue that contains a packet.
+    /// Returns the port of the queue that contains a packet.
     pub fn queued_at(&self, node: LocalNode, id: PacketId) -> Option<LinkId> {
         let port = self
             .switch(node)?
@@ -89,7 +92,7 @@ impl View<'_> {
         Some(self.link(node, port))
     }
 
-    /// The port that leads to an endpoint.
+    /// Returns the port that leads to an endpoint: the last one on paths to it.
     pub fn last_port(&self, endpoint: LinkId) -> LinkId {
         self.graph.reverse(endpoint)
     }

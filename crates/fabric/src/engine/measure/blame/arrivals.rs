@@ -13,7 +13,7 @@ use super::part::{NO_ROOT, Part};
 pub(super) struct Arrivals {
     received: Option<Received>,
     unprocessed: MixedMap<u32, Vec<Received>>,
-    /// Processing delay of hosts, if there is one.
+    /// Processing delay of hosts; `None`: there is none.
     host_ps: Option<Time>,
 }
 
@@ -46,7 +46,7 @@ impl Arrivals {
         }
     }
 
-    /// Makes this packet the one that is being received.
+    /// Sets the packet that is being received.
     fn receive(&mut self, received: Received, journeys: &mut Journeys) {
         if let Some(before) = self.received.replace(received) {
             journeys.release(before.journey);

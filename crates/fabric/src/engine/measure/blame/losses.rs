@@ -17,13 +17,13 @@ pub struct BlameLossRecord {
     pub flow: u32,
     /// The node that dropped them, or the sending node of the link that lost them.
     pub node: NodeId,
-    /// The port by which they left, or were to leave; `None`: there was no route.
+    /// The port by which the packets left, or were to leave; `None`: there was no route.
     pub port: Option<u16>,
-    /// Why.
+    /// Cause of the drops.
     pub cause: &'static str,
-    /// Data packets, whole or trimmed.
+    /// Number of data packets, whole or trimmed.
     pub packets: u64,
-    /// ACKs, NAKs and other answers.
+    /// Number of ACKs, NAKs and other replies.
     pub answers: u64,
 }
 
@@ -42,7 +42,8 @@ impl Row for BlameLossRecord {
         U64 answers, "ACKs, NAKs and other answers.";
     };
 
-    /// By flow, node and port. Two partitions can drop packets of one flow on one link.
+    /// Sorts by flow, node, port and cause, and adds up rows that are equal in these. Two
+    /// partitions can drop packets of one flow on one link.
     fn order(rows: &mut Vec<Self>) {
         rows.sort_unstable_by_key(|row| (row.flow, row.node, row.port, row.cause));
         rows.dedup_by(|row, before| {
@@ -60,7 +61,7 @@ impl Row for BlameLossRecord {
 /// A flow, the port at which packets of it were lost, the node that dropped them, and the cause.
 type LossKey = (u32, Option<LinkId>, NodeId, u8);
 
-/// Data packets and answers that were dropped.
+/// Numbers of dropped data packets and of dropped replies.
 #[derive(Debug, Default)]
 pub(super) struct Losses(BTreeMap<LossKey, (u64, u64)>);
 
@@ -75,7 +76,7 @@ impl Losses {
         }
     }
 
-    /// Returns the rows, and forgets them.
+    /// Removes and returns the rows.
     pub fn rows(&mut self, graph: &Graph) -> impl Iterator<Item = BlameLossRecord> {
         let losses = std::mem::take(&mut self.0).into_iter();
         losses.map(|((flow, link, dropped_by, cause), (packets, answers))| {

@@ -1,4 +1,4 @@
-//! Transmission time of a port, by kind of frame.
+//! Time that a port has spent sending, by kind of frame.
 
 use dataplane::packet::{Kind, Packet, flag};
 use dataplane::units::Time;
@@ -29,18 +29,19 @@ impl Sort {
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
 pub(super) struct Port {
-    /// Transmission time by kind of frame, including the rest of the current frame.
+    /// Total time spent sending, by kind of frame. It includes the rest of the current frame.
     sent_ps: [Time; SORTS],
-    /// End of transmission, kind and flow of the current frame.
+    /// Time at which the transmission of the current frame ends.
     until_ps: Time,
     sort: Sort,
     flow: u32,
-    /// Number of waiting packets that are followed and are not the only packets of their flows.
+    /// Number of followed packets that wait at the port and are not the only packets of their
+    /// flows.
     pub not_alone: u32,
 }
 
 impl Port {
-    /// Begins to send a frame.
+    /// Records that the port begins to send a frame. The transmission takes `takes_ps`.
     pub fn sends(&mut self, now: Time, packet: &Packet, takes_ps: Time) {
         self.until_ps = now + takes_ps;
         self.sort = Sort::of(packet);
@@ -48,14 +49,15 @@ impl Port {
         self.sent_ps[self.sort as usize] += takes_ps;
     }
 
-    /// Transmission time by kind of frame up to `now`.
+    /// Returns the time spent sending up to `now`, by kind of frame.
     pub fn sent_ps(&self, now: Time) -> [Time; SORTS] {
         let mut sent_ps = self.sent_ps;
         sent_ps[self.sort as usize] -= self.until_ps.saturating_sub(now);
         sent_ps
     }
 
-    /// Remaining transmission time of the current frame, if it is a data packet of this flow.
+    /// Returns the remaining transmission time of the current frame if it is a data packet of this
+    /// flow, else 0.
     pub fn left_ps(&self, now: Time, flow: u32) -> Time {
         match self.flow == flow && self.sort != Sort::Control {
             true => self.until_ps.saturating_sub(now),

@@ -14,14 +14,16 @@ use crate::ids::{LinkId, LocalNode};
 #[derive(Debug, Default)]
 pub(super) struct Roots {
     pub tree: PauseTree,
-    /// Congested port in the last frame that arrived, if the frame carried one.
+    /// Congested port in the frame between neighbours that arrived last; `None`: the frame carried
+    /// none.
     frame: Option<LinkId>,
-    /// Per port and number that a pause names.
+    /// Congested port that caused the pause of a queue or flow, by port and number of the queue or
+    /// flow.
     named: MixedMap<u64, LinkId>,
 }
 
 impl Roots {
-    /// Congested port that caused a pause at `link`, if the pause frame carried it.
+    /// Returns the congested port that caused a pause at `link`; `None`: it is not known.
     // BLM-30, BLM-31, BLM-32
     fn of(&self, link: LinkId, class: u8, by: HeldBy) -> Option<LinkId> {
         match by {
@@ -35,7 +37,7 @@ impl Roots {
         self.named.get(&link.key_with(number)).copied()
     }
 
-    /// A frame between neighbours arrives at a port.
+    /// Stores the congested port of a frame between neighbours that arrives at a port.
     // BLM-32: the frame carries the congested port
     pub fn frame_arrives(&mut self, link: LinkId, id: PacketId, view: &View<'_>) {
         let cold = view.arena.cold(id);
@@ -43,7 +45,7 @@ impl Roots {
         self.tree.arrives(link, id, view);
     }
 
-    /// A frame pauses or resumes a queue or flow of a port.
+    /// Records that the last frame pauses (`on`) or resumes a queue or flow of a port.
     pub fn queue_paused(&mut self, link: LinkId, number: u32, on: bool) {
         let key = link.key_with(number);
         match self.frame.filter(|_| on) {

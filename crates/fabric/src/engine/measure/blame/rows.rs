@@ -11,11 +11,11 @@ use crate::topology::Graph;
 // BLM-01
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlameRecord {
-    /// Time at which the receiver had its last byte, ps.
+    /// Time at which the last byte of the flow arrived at the receiver, ps.
     pub received_ps: Time,
     /// Number of the flow.
     pub flow: u32,
-    /// From its start to its last byte at the receiver, ps.
+    /// Time from the start of the flow to the arrival of its last byte at the receiver, ps.
     pub fct_ps: Time,
     /// Parts of `fct_ps`.
     pub parts: Parts,
@@ -25,17 +25,17 @@ pub struct BlameRecord {
 // BLM-03
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlameHopRecord {
-    /// When the flow's last byte came to the receiver, ps.
+    /// Time at which the last byte of the flow arrived at the receiver, ps.
     pub received_ps: Time,
     /// Number of the flow.
     pub flow: u32,
     /// Index of the port on the path; the NIC is 0.
     pub hop: u16,
-    /// The node that sends.
+    /// The node that owns the port.
     pub node: NodeId,
     /// Port of that node.
     pub port: u16,
-    /// The node that the port leads to.
+    /// The node at the other end of the port.
     pub peer: NodeId,
     /// Part of the delay breakdown.
     pub part: Part,
@@ -89,7 +89,7 @@ impl Row for BlameRecord {
         [of!(Host)];
     };
 
-    /// By the time at which the receiver had the last byte.
+    /// Sorts by the time at which the receiver had the last byte.
     fn order(rows: &mut Vec<Self>) {
         rows.sort_unstable_by_key(|row| (row.received_ps, row.flow));
     }
@@ -116,20 +116,21 @@ impl Row for BlameHopRecord {
             "The node that it leads to.";
     };
 
-    /// By time of completion and flow; the sort is stable, so rows of a flow keep their order.
+    /// Sorts by time of completion and flow. The sort is stable, so rows of a flow keep their
+    /// order.
     fn order(rows: &mut Vec<Self>) {
         rows.sort_by_key(|row| (row.received_ps, row.flow));
     }
 }
 
-/// The node that sends on a link, its port, and the node that the link leads to.
+/// Returns the node that sends on a link, its port, and the node that the link leads to.
 pub(super) fn place(graph: &Graph, link: LinkId) -> (NodeId, u16, NodeId) {
     let far = graph.port(link);
     let near = graph.port(graph.reverse(link));
     (near.peer, near.peer_port, far.peer)
 }
 
-/// The rows of the waits of a flow.
+/// Returns the rows for the waiting times of a flow at each port.
 // BLM-03
 pub(super) fn hops<'a>(
     row: &'a BlameRecord,
