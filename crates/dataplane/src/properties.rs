@@ -18,8 +18,6 @@ pub enum Property {
     HashedQueues,
     /// Each flow has its own queue, which exists while the flow has packets.
     FlowQueues,
-    /// Queues have fixed numbers, and the hash of a flow alone does not select them.
-    NumberedQueues,
     /// The hash of a packet determines or influences its queue.
     QueuesByHash,
     /// The priority of a packet selects its queue.

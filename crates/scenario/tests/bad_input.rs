@@ -1246,6 +1246,12 @@ fn doubtful_things_are_said() {
         "preset = \"hpcc\"\nbase_rtt = \"2us\"",
         "longest round trip of the empty network",
     );
+    // One of the controls reads the round trip.
+    warns(
+        scheme,
+        "preset = \"hpcc\"\ncontrol = [\"line-rate\", \"hpcc\"]\nbase_rtt = \"2us\"",
+        "longest round trip of the empty network",
+    );
     warns(
         scheme,
         "preset = \"hpcc\"\npfc.headroom = \"20KB\"",

@@ -208,7 +208,7 @@ def _run_many(
     for name in ("jobs", "timeout_s", "memory_bytes"):
         given = options.get(name)
         is_number = isinstance(given, int if name == "jobs" else (int, float))
-        if given is not None and (not is_number or isinstance(given, bool) or given <= 0):
+        if given is not None and (not is_number or isinstance(given, bool) or not given > 0):
             whole = "whole " if name == "jobs" else ""
             raise ScenarioError(f"{name}={given!r}: expected a {whole}number above 0")
     requested = asked.points()

@@ -167,6 +167,11 @@ impl Choice for Sending {
         let all = controls
             .chain(self.transport().map(TransportConfig::provides))
             .fold(Properties::NONE, Properties::and);
+        let ignores = |control: &ControlConfig| control.provides().has(Property::IgnoresPath);
+        let all = match self.controls().iter().all(ignores) {
+            true => all,
+            false => all.minus(Property::IgnoresPath),
+        };
         match self {
             Self::Control(_) => all,
             _ => all.minus(Property::Scannable),
@@ -346,7 +351,8 @@ impl Choice for NicConfig {
                  would ignore them",
                 "set cnp = \"on-ack\" in the table of the control, or nic.arbiter = \"ring\"";
         };
-        rules.push(Rule::new(whole_rates(), &[], &[Property::Scannable]));
+        let other = [Property::Scannable, Property::ReceiverDriven];
+        rules.push(Rule::new(whole_rates(), &[], &other));
         rules
     }
 }

@@ -278,15 +278,13 @@ const MAX_TABLE: u32 = 1 << 22;
 
 impl Choice for Classify {
     fn provides(&self) -> Properties {
-        use Property::{
-            FlowQueues, HashedQueues, NumberedQueues, OneQueue, PriorityQueues, QueuesByHash,
-        };
+        use Property::{FlowQueues, HashedQueues, OneQueue, PriorityQueues, QueuesByHash};
         Properties::of(match self {
             Self::Fifo => &[OneQueue],
             Self::Hash { .. } => &[HashedQueues, QueuesByHash],
-            Self::Dynamic { .. } => &[NumberedQueues, QueuesByHash],
+            Self::Dynamic { .. } => &[QueuesByHash],
             Self::PerFlow => &[FlowQueues],
-            Self::Priority { .. } => &[NumberedQueues, QueuesByHash, PriorityQueues],
+            Self::Priority { .. } => &[QueuesByHash, PriorityQueues],
         })
     }
 
@@ -382,7 +380,7 @@ impl Choice for Schedule {
         let mut rules = match self {
             Self::Fifo => {
                 return crate::rules! {
-                    wrong ["schedule"] without [OneQueue]:
+                    wrong ["schedule", "classify"] without [OneQueue, PriorityQueues]:
                         "\"fifo\" is the order of a single queue, and `classify` makes several",
                         "set schedule = \"round-robin\", \"drr\" or \"srf\", or classify = \"fifo\"";
                 };

@@ -5,8 +5,7 @@ use crate::reader::Section;
 use dataplane::config::Classify;
 use dataplane::properties::{Choice, Finding, Properties, Property, Rule};
 
-/// Reports the findings of all choices of a scheme. Findings about the same keys with the same hint
-/// are reported once.
+/// Reports the findings of all choices of a scheme, equal ones once.
 pub(super) fn check(s: &Section<'_>, spec: &SchemeSpec) {
     let (switch, nic) = (&spec.switch, &spec.nic);
     let choices: [&dyn Choice; 16] = [
@@ -29,15 +28,14 @@ pub(super) fn check(s: &Section<'_>, spec: &SchemeSpec) {
     ];
     let provided = choices.iter().map(|choice| choice.provides());
     let all = provided.fold(Properties::NONE, Properties::and);
-    let mut reported = Vec::new();
+    let mut findings = Vec::new();
     for rule in choices.iter().flat_map(|choice| choice.rules()) {
-        let (Finding::Wrong(found) | Finding::Doubtful(found)) = &rule.finding;
-        let fix = (found.keys, found.hint.clone());
-        if !rule.applies(all) || reported.contains(&fix) {
-            continue;
+        if rule.applies(all) && !findings.contains(&rule.finding) {
+            findings.push(rule.finding);
         }
-        reported.push(fix);
-        match rule.finding {
+    }
+    for finding in findings {
+        match finding {
             Finding::Wrong(found) => s.complain_of(found.keys, found.message, found.hint),
             Finding::Doubtful(found) => s.warn_of(found.keys, found.message, found.hint),
         }
