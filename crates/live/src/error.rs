@@ -117,7 +117,7 @@ pub enum Error {
     Interface {
         /// The interface.
         interface: String,
-        /// The operation, as a participle.
+        /// The rejected operation, as a past participle.
         operation: &'static str,
         /// Error number of the system.
         why: Errno,

@@ -50,7 +50,7 @@ pub enum Failure {
     Dead(String),
 }
 
-/// Error of a carrier when it sends or receives.
+/// An error of a carrier while it sends or receives frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum FrameError {
     /// The system cannot send a frame.

@@ -14,7 +14,7 @@ use crate::errors::raise;
 /// Minimum time between two progress reports to Python.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 
-/// A flag that stops running simulations, on any thread. They keep the results so far.
+/// A flag that stops all running simulations, on any thread. Their results so far are kept.
 #[pyclass(frozen, module = "backwater._core")]
 #[derive(Debug, Default)]
 pub struct Interrupt {
@@ -85,8 +85,8 @@ pub fn run_detached<T: Send>(
 
 /// Reports the progress of a run to a Python callable at intervals.
 struct ProgressReporter {
-    /// End of the arrivals. The run continues after it for an unknown time. `None` if no flow has a
-    /// start time.
+    /// End of the time in which flows start, ps. The run continues after it for an unknown time.
+    /// `None`: no flow has a start time.
     arrivals_end_ps: Option<u64>,
     /// Names of the nodes.
     names: Vec<String>,
@@ -126,7 +126,7 @@ impl ProgressReporter {
             now.operations,
         );
         if let Err(error) = Python::attach(|py| callable.call1(py, numbers)) {
-            // The callback has failed: end the run, and raise the callback's exception.
+            // The callback has failed: end the run, and raise the exception of the callback.
             self.failed = Some(error);
             self.interrupt.store(true, Ordering::Relaxed);
         }

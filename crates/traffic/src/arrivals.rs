@@ -42,8 +42,8 @@ const MAX_SIGMA: f64 = 10.0;
 /// instead of 1 ps, the rounding error is not visible in a run.
 const FRACTION_BITS: u32 = 32;
 
-/// Half a picosecond in this unit. Times are rounded to the nearest picosecond. So gaps that are
-/// slightly too short after a division put no arrival just before the end of the window.
+/// Half a picosecond, in units of 2^-32 ps. Times are rounded to the nearest picosecond. So gaps
+/// that are slightly too short after a division put no arrival just before the end of the window.
 const HALF: u128 = 1 << (FRACTION_BITS - 1);
 
 impl Arrivals {
@@ -69,7 +69,7 @@ impl Arrivals {
         }
     }
 
-    /// Number of arrivals in the window: exact for fixed gaps, expected otherwise.
+    /// Number of arrivals between `from_ps` and `to_ps`: exact for fixed gaps, expected otherwise.
     pub(crate) fn expected(&self, from_ps: u64, to_ps: u64) -> f64 {
         match self.exact(from_ps, to_ps) {
             Some(count) => count as f64,
@@ -77,7 +77,7 @@ impl Arrivals {
         }
     }
 
-    /// Number of arrivals in the window if gaps are not random.
+    /// Number of arrivals between `from_ps` and `to_ps`; `None`: gaps are random.
     pub(crate) fn exact(&self, from_ps: u64, to_ps: u64) -> Option<u64> {
         let ArrivalKind::Fixed { first_ps } = self.kind else {
             return None;

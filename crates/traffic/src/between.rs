@@ -73,7 +73,7 @@ impl Between {
         one_of(&self.receivers, stream)
     }
 
-    /// Returns the sender of the flow at `place` of an arrival.
+    /// Returns the sender of flow number `place` (from 0) of an arrival.
     pub(crate) fn sender(&self, place: u64, stream: &mut Stream) -> u32 {
         if self.together {
             self.senders[place as usize]

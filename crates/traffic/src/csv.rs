@@ -43,7 +43,8 @@ impl Field<'_> {
 /// The fields of one line, by column of the table.
 pub(crate) struct Row<'a, 'b> {
     fields: &'b [Field<'a>],
-    /// Index in the line of each column.
+    /// For each column of the table, the position of its field in the line; `None`: the line has no
+    /// such field.
     places: &'b [Option<usize>],
 }
 

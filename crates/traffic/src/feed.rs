@@ -157,11 +157,11 @@ impl Iterator for Instants {
     }
 }
 
-/// The state of a pattern.
+/// The state of a pattern, which determines the source and destination of each flow.
 #[derive(Debug)]
 enum Draw {
     Uniform(Scope),
-    /// All pairs of a scope without these hosts.
+    /// All pairs of a scope without these excluded hosts.
     Among(Scope, Arc<[u32]>),
     /// Share of flows between racks.
     Local(f64),
@@ -202,8 +202,9 @@ struct Source {
     instants: Instants,
     draw: Draw,
     flows_per_arrival: u64,
-    /// Time of the current arrival. The next field is the number of its flows created so far.
+    /// Time of the current arrival.
     start_ps: u64,
+    /// Number of flows of the current arrival that have been created so far.
     place: u64,
 }
 
@@ -306,7 +307,7 @@ impl Source {
         }
     }
 
-    /// Returns source and destination of the flow at `place` of the arrival.
+    /// Returns source and destination of flow number `place` (from 0) of the current arrival.
     fn pair(&mut self, place: u64) -> (u32, u32) {
         let count = u64::from(self.hosts.count());
         match &self.draw {

@@ -25,8 +25,8 @@ pub struct Hosts {
     racks: Vec<Rack>,
 }
 
-/// One rack: the range of its hosts in `grouped`, and the numbers of pairs across and inside racks
-/// that start in earlier racks.
+/// One rack: the range of its hosts in `grouped`, and the total numbers of pairs (across racks, and
+/// inside racks) whose first host is in an earlier rack.
 #[derive(Clone, Copy, Debug)]
 struct Rack {
     from: u32,
@@ -40,7 +40,7 @@ impl Rack {
         self.to - self.from
     }
 
-    /// Number of ordered pairs of its hosts.
+    /// Number of ordered pairs of hosts of the rack.
     fn pairs_inside(&self) -> u64 {
         u64::from(self.size()) * u64::from(self.size() - 1)
     }
@@ -171,7 +171,7 @@ impl Hosts {
         self.count() - (to - from)
     }
 
-    /// Smallest number of peers of any host.
+    /// Smallest number of peers that any host has.
     #[must_use]
     pub fn fewest_peers(&self, scope: Scope) -> u32 {
         match scope {
@@ -276,7 +276,8 @@ impl Hosts {
         (host(src), host(dst))
     }
 
-    /// Number of hosts per site, if all hosts in order are divided among `sites` equal sites.
+    /// Returns the number of hosts per site, if all hosts in order are divided among `sites` equal
+    /// sites.
     fn per_site(&self, sites: u32) -> u32 {
         self.count() / sites
     }

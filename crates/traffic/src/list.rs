@@ -86,7 +86,7 @@ pub struct KnownHosts<'a> {
     pub max_class: u8,
 }
 
-/// The contents of a CSV file of flows.
+/// The flows and warnings of a CSV file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowFile {
     /// The flows, in the order of the lines.
@@ -202,7 +202,7 @@ fn class(field: Field<'_>, max: u8) -> Result<u8, Error> {
     }
 }
 
-/// Parses a time with its unit exactly, in ps.
+/// Parses a time with its unit exactly. Returns it in ps.
 fn start_ps(field: Field<'_>) -> Result<u64, Error> {
     let text = field.text;
     if text.is_empty() {

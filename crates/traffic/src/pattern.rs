@@ -21,7 +21,7 @@ pub enum Receiver {
 }
 
 impl Receiver {
-    /// Returns the expected share of the events of which each host is the receiver.
+    /// Returns, for each host, the expected share of the events in which it is the receiver.
     fn shares(&self, hosts: u32) -> Vec<f64> {
         let mut shares = vec![0.0; hosts as usize];
         match self {
@@ -392,7 +392,7 @@ fn shuffle(items: &mut [u32], stay: u64, stream: &mut Stream) {
 /// Draws distinct numbers without allocation or clearing per draw.
 #[derive(Clone, Debug)]
 pub(crate) struct Distinct {
-    /// The identity permutation between two calls.
+    /// Numbers from 0. They are in ascending order between two calls of `draw`.
     numbers: Vec<u32>,
     chosen: Vec<u32>,
     swaps: Vec<u32>,

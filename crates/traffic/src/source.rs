@@ -1,4 +1,4 @@
-//! The description of one source of traffic, and numbers that follow from it.
+//! The specification of one source of traffic, and expected numbers of its flows and bytes.
 
 use std::sync::Arc;
 
@@ -38,12 +38,12 @@ pub struct SourceSpec {
     pub pattern: Pattern,
     /// Sizes of flows. `None` if the pattern defines them (a list, an incast with a total).
     pub sizes: Option<Sizes>,
-    /// Arrivals. `None` if everything starts with the window (permutation, all-to-all, a single
-    /// incast), and for a list.
+    /// Arrivals. `None` for a list, and if all flows start at the start of the time window
+    /// (permutation, all-to-all, a single incast).
     pub arrivals: Option<Arrivals>,
-    /// Start of the window, ps. No flow starts earlier.
+    /// Start of the time window of the source, ps. No flow starts earlier.
     pub window_from_ps: u64,
-    /// End of the window, ps. No flow starts at this time or later.
+    /// End of the time window of the source, ps. No flow starts at this time or later.
     pub window_to_ps: u64,
     /// Traffic class of the flows.
     pub class: u8,
@@ -151,7 +151,7 @@ impl SourceSpec {
         }
     }
 
-    /// Number of flows per arrival. Without arrivals, number of all flows.
+    /// Number of flows per arrival. Without arrivals it is the number of all flows.
     #[must_use]
     pub fn flows_per_arrival(&self, hosts: u32) -> u64 {
         let hosts = u64::from(hosts);
@@ -169,7 +169,7 @@ impl SourceSpec {
         }
     }
 
-    /// Mean payload of a flow, bytes.
+    /// Mean payload of a flow, in bytes.
     #[must_use]
     pub fn mean_flow_bytes(&self) -> f64 {
         match (&self.pattern, &self.sizes) {
@@ -184,7 +184,7 @@ impl SourceSpec {
         }
     }
 
-    /// Largest possible flow, bytes.
+    /// Payload of the largest possible flow, in bytes.
     #[must_use]
     pub fn max_flow_bytes(&self) -> u64 {
         match (&self.pattern, &self.sizes) {
@@ -205,7 +205,8 @@ impl SourceSpec {
         self.mean_flow_bytes() * self.flows_per_arrival(hosts) as f64
     }
 
-    /// Mean payload rate while arrivals last, bits per second. 0 without arrivals.
+    /// Mean payload rate between the first and the last arrival, in bits per second. 0 without
+    /// arrivals.
     #[must_use]
     pub fn mean_bps(&self, hosts: u32) -> f64 {
         let arrivals = self.arrivals.as_ref();
@@ -214,8 +215,8 @@ impl SourceSpec {
         })
     }
 
-    /// Number of arrivals in the window: exact without randomness, else the length of the window
-    /// divided by the mean gap.
+    /// Expected number of arrivals in the time window of the source: exact if gaps are not random,
+    /// else the length of the window divided by the mean gap.
     #[must_use]
     pub fn expected_arrivals(&self) -> f64 {
         let limit = self.limit.map_or(f64::INFINITY, |limit| limit as f64);
@@ -227,19 +228,21 @@ impl SourceSpec {
         }
     }
 
-    /// Number of flows in the window, like [`SourceSpec::expected_arrivals`].
+    /// Expected number of flows in the time window of the source: [`SourceSpec::expected_arrivals`]
+    /// times the flows per arrival.
     #[must_use]
     pub fn expected_flows(&self, hosts: u32) -> f64 {
         self.expected_arrivals() * self.flows_per_arrival(hosts) as f64
     }
 
-    /// Payload in the window in bytes, like [`SourceSpec::expected_arrivals`].
+    /// Expected payload in the time window of the source, in bytes:
+    /// [`SourceSpec::expected_arrivals`] times the mean payload per arrival.
     #[must_use]
     pub fn expected_bytes(&self, hosts: u32) -> f64 {
         self.expected_arrivals() * self.mean_arrival_bytes(hosts)
     }
 
-    /// Number of flows, if it is known without drawing.
+    /// Number of flows; `None`: it is only known after the random draws.
     #[must_use]
     pub fn known_flows(&self, hosts: u32) -> Option<u64> {
         let arrivals = match &self.arrivals {

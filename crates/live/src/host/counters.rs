@@ -20,7 +20,7 @@ pub struct Counters {
     pub int_hops: u64,
     /// Received PFC frames, both pauses and resumes.
     pub pauses_received: u64,
-    /// Number of times that a class, queue or flow was paused.
+    /// Number of times that a received frame paused a class, queue or flow.
     pub pauses_obeyed: u64,
     /// Received frames of the neighbour's hop scheme.
     pub neighbour_frames: u64,
@@ -33,15 +33,16 @@ pub struct Counters {
     pub overruns: u64,
     /// Replies that were dropped because the link failed.
     pub dropped: u64,
-    /// Frames of other programs, in none of Backwater's formats.
+    /// Received frames of other programs, which have none of Backwater's formats.
     pub others: u64,
-    /// Malformed pauses and frames between neighbours.
+    /// Received pauses and frames between neighbours that are malformed.
     pub malformed: u64,
-    /// Packets to another host.
+    /// Received packets whose destination is another host.
     pub misdirected: u64,
-    /// Packets whose source is not in the scenario, or is this host.
+    /// Received packets whose source is not in the scenario, or is this host.
     pub impostors: u64,
-    /// Replies to packets that were never sent, and data that cannot belong to a flow.
+    /// Received replies to packets that were never sent, and received data that cannot belong to a
+    /// flow.
     pub unexpected: u64,
     /// Frames that could not be written. This is a bug of the program.
     pub unwritable: u64,
@@ -50,7 +51,7 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Counts a packet that goes to the NIC.
+    /// Counts a received packet that is passed to the NIC.
     pub(super) fn count(&mut self, packet: &Packet, stack: Option<&IntStack>) {
         let marked = u64::from(packet.has(flag::CE));
         match packet.kind() {

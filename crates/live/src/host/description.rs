@@ -10,9 +10,9 @@ use wire::ethernet::Mac;
 use crate::Error;
 use crate::wall::NodeDescription;
 
-/// Returns how the NIC has to start a flow, and the time in ps that the flow takes alone in the
-/// network until its sender has the last acknowledgement. The number is the cookie of the flow in
-/// the NIC.
+/// Function that returns the start parameters of a flow for the NIC. It also returns the time in ps
+/// until the last ACK at the sender, if the flow were alone in the network. The number is the
+/// cookie with which the NIC reports the flow.
 pub type StartFlow = Box<dyn FnMut(&Flow, u32) -> (FlowStart, Time) + Send>;
 
 /// A host with everything that it needs from its network.

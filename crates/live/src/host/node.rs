@@ -27,7 +27,7 @@ pub struct Node {
     lines: Lines,
     /// Addresses of the ports.
     addresses: Vec<Mac>,
-    /// Per port, the source address of the last frame between neighbours.
+    /// Per port, the source address of the last frame between neighbours that arrived.
     neighbours: Vec<Mac>,
     /// The endpoints of this host, one for each port.
     own: Range<u32>,
@@ -49,7 +49,7 @@ impl std::fmt::Debug for Node {
     }
 }
 
-/// An endpoint of the network.
+/// An endpoint of the network: a port of a host.
 #[derive(Clone, Copy, Debug)]
 struct End {
     host: u32,
@@ -105,7 +105,7 @@ impl Node {
         }
     }
 
-    /// Handles another frame between neighbours from the switch.
+    /// Handles a frame between neighbours from the switch, other than a pause frame.
     // HST-20
     fn neighbour(&mut self, port: u16, header: &Ethernet, frame: &[u8]) {
         let endpoints = self.ends.len() as u32;
@@ -159,7 +159,7 @@ impl Node {
             && u64::from(psn) + packets < u64::from(u32::MAX)
     }
 
-    /// Passes a record to the NIC.
+    /// Passes a packet record to the NIC.
     fn enter(&mut self, port: u16, id: PacketId) {
         let (arena, sink) = (&mut self.arena, &mut self.requests);
         self.nic.receive(self.now, port, id, arena, sink);
@@ -176,7 +176,7 @@ impl Node {
         self.nic.start(self.now, &start, &mut self.requests);
     }
 
-    /// Sends from every port that may send, and registers finished flows.
+    /// Lets every port that may send start a frame, and registers finished flows.
     fn serve(&mut self, out: &mut Out<'_>) {
         while let Some(port) = self.requests.kicks.pop_front() {
             self.start(port, out);

@@ -22,7 +22,7 @@ pub struct PortCounters {
     pub resumes_sent: u64,
     /// Received 802.3x pauses, which a PFC port ignores.
     pub global_pauses: u64,
-    /// Received MAC control frames that are neither.
+    /// Received MAC control frames that are neither PFC frames nor 802.3x pauses.
     pub malformed_pauses: u64,
     /// Number of link failures and recoveries.
     pub link_changes: u64,
@@ -41,7 +41,7 @@ pub struct Counters {
     pub malformed: u64,
     /// Frames longer than the switch supports.
     pub oversized: u64,
-    /// Frames that no route leads to their port.
+    /// Frames for whose destination no route leads to the port of the destination.
     pub nowhere: u64,
     /// Frames with a new ECN mark.
     pub marked: u64,

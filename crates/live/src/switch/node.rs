@@ -25,33 +25,34 @@ use super::plan::SwitchPlan;
 use super::stations::{Stations, is_group, is_reserved};
 use crate::wall::{BROADCAST, CatchUp, Lines, Machine, Out, Requests, neighbour, priorities};
 
-/// Length of the frame check sequence in bytes, and of the shortest frame without it. Sockets
-/// deliver frames without the sequence.
+/// Length of the frame check sequence in bytes. Sockets deliver frames without it.
 const FCS_BYTES: usize = 4;
+/// Length of the shortest frame without frame check sequence, in bytes.
 const SHORTEST_BYTES: usize = wire::ethernet::SHORTEST;
 /// Maximum number of hashes that are tried to find one that selects the wanted port among
 /// equal-cost routes.
 const TRIES: u32 = 4096;
 
-/// State of a port.
+/// State of a port of the switch.
 #[derive(Debug)]
 struct Port {
     own: Mac,
     /// Source address of the last frame between neighbours.
     peer: Mac,
-    /// An endpoint that is reached through this port. It stands for frames that have no endpoint.
+    /// An endpoint that is reached through this port. It is the source or destination in the
+    /// records of foreign frames. `None`: there is none.
     target: Option<u32>,
     /// True if flooded frames leave by this port.
     floods: bool,
     counters: PortCounters,
 }
 
-/// The frame data that is stored for a record while it is in the switch.
+/// The frame data that are stored for a packet record while the packet is in the switch.
 #[derive(Debug)]
 enum Stored {
     /// A foreign frame, unchanged.
     Foreign(Vec<u8>),
-    /// The parts of a Backwater frame that its record does not have.
+    /// A frame in Backwater's format: the header fields that its packet record does not have.
     Ours {
         from: Mac,
         to: Mac,
@@ -68,7 +69,7 @@ pub struct Node {
     network: Network,
     classes: Classes,
     stations: Stations,
-    /// A copy of the switch's routes, used to select hashes.
+    /// A copy of the switch's routes. It is used to find a hash that selects a port.
     routes: Routes,
     endpoints: u32,
     ports: Vec<Port>,
@@ -237,13 +238,13 @@ impl Node {
         self.ports[usize::from(port)].target
     }
 
-    /// Passes a record to the switch.
+    /// Passes a packet record to the state machine of the switch.
     fn enter(&mut self, port: u16, id: PacketId) {
         let (arena, sink) = (&mut self.arena, &mut self.requests);
         self.switch.receive(self.now, port, id, arena, sink);
     }
 
-    /// Sends from every port that may send, and registers drops.
+    /// Lets every port that may send start a frame, and registers drops.
     fn serve(&mut self, out: &mut Out<'_>) {
         while let Some(port) = self.requests.kicks.pop_front() {
             self.start(port, out);
@@ -277,7 +278,8 @@ impl Node {
         }
     }
 
-    /// Writes the frame of a departing record. Returns its length, or 0 if the record has no frame.
+    /// Writes the frame of a departing packet record. Returns its length, or 0 if the record has no
+    /// frame.
     fn write(&mut self, port: u16, id: PacketId) -> usize {
         let packet = *self.arena.hot(id);
         if let Some((on, _)) = pfc::said(&packet) {

@@ -8,12 +8,12 @@ use dataplane::units::{Rate, Time};
 #[derive(Debug)]
 struct Line {
     rate: Rate,
-    /// Time at which the last frame has left.
+    /// Time at which the last bit of the last frame has left the port.
     free_ps: Time,
     up: bool,
 }
 
-/// Pacing of all ports of a node.
+/// Lines of all ports of a node. A line is busy while it sends a frame. WSW-30
 // WSW-30
 #[derive(Debug)]
 pub(crate) struct Lines {

@@ -217,14 +217,14 @@ impl CatchUp {
         Self { now, done: 0 }
     }
 
-    /// Returns the time at which to execute the next action, or `None` if it is not due yet.
+    /// Returns the time at which to execute the next action; `None`: no action is due.
     pub fn next(&mut self, due: Option<Time>) -> Option<Time> {
         let due = due.filter(|&at| at <= self.now)?;
         self.done += 1;
         Some(if self.is_behind() { self.now } else { due })
     }
 
-    /// True if there were too many late actions.
+    /// True if the program is late: too many actions were executed after their due times.
     pub const fn is_behind(&self) -> bool {
         self.done > MAX_LATE
     }

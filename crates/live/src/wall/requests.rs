@@ -15,13 +15,13 @@ pub(crate) struct Requests {
     pub kicks: VecDeque<u16>,
     /// Time of the next timer call, or [`NEVER`].
     pub timer: Time,
-    /// Dropped records, whose frames can be deleted.
+    /// Records of dropped packets. Their stored frames can be deleted.
     pub dropped_ids: Vec<PacketId>,
     /// Class and cause of each drop.
     pub drops: Vec<(u8, DropCause)>,
     /// Finished flows.
     pub ends: Vec<FlowEnd>,
-    /// Number of times that a class, queue or flow was paused.
+    /// Number of times that a class, queue or flow was paused by a neighbour.
     pub pauses: u64,
     random: u64,
 }

@@ -14,7 +14,7 @@ pub enum Name {
     Ring,
     /// Two binary trees, each with half of the vector (`double_binary_tree.rs`).
     DoubleBinaryTree,
-    /// Exchanges of halves, then of doubles (`halving_doubling.rs`).
+    /// Recursive halving, then recursive doubling (`halving_doubling.rs`).
     HalvingDoubling,
     /// Each member sends to each other one (`direct.rs`).
     Direct,
@@ -91,7 +91,7 @@ pub const fn algorithms_of(kind: CollectiveKind) -> &'static [Name] {
     }
 }
 
-/// Returns the parameters of an algorithm for this kind. // OPS-32
+/// Returns the parameters that an algorithm supports for this kind of collective. // OPS-32
 const fn parameters_for(kind: CollectiveKind, name: Name) -> &'static [&'static str] {
     match (kind, name) {
         (CollectiveKind::AllToAll, Name::Ring) => &[],
@@ -112,7 +112,7 @@ pub struct Algorithm {
     pub channels: u32,
     /// Number of sequential parts of a share.
     pub chunks: u32,
-    /// Number of chunks of a ring that are in flight at once.
+    /// Number of chunks of a ring that are in flight at the same time.
     pub active: u32,
     /// Number of messages that a direct exchange sends before it waits for the first.
     pub window: u32,
@@ -225,7 +225,8 @@ impl Algorithm {
         Some(bytes.div_ceil(chunk_bytes).clamp(1, most) as u32)
     }
 
-    /// Returns an algorithm inside a hierarchical one, with those parameters that it supports.
+    /// Returns the algorithm `name` as a part of this hierarchical one. It gets those parameters of
+    /// this algorithm that it supports.
     pub(super) fn within(&self, name: Name) -> Self {
         Self {
             channels: self.channels,

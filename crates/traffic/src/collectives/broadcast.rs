@@ -16,7 +16,7 @@ pub(super) enum Spread {
 /// The part of one member in a broadcast.
 #[derive(Clone, Debug)]
 pub(super) struct Broadcast {
-    /// Number of positions after the root.
+    /// Distance of this member from the root: number of positions after it in the group.
     pub place: u32,
     pub root: u32,
     pub members: u32,
@@ -31,7 +31,8 @@ impl Broadcast {
         (self.root + place) % self.members
     }
 
-    /// Returns the number of positions after the root of the member that sends to this one.
+    /// Returns the distance from the root of the member that sends to this one; `None`: this is the
+    /// root.
     fn parent(&self) -> Option<u32> {
         let place = self.place;
         (place > 0).then(|| match self.spread {
@@ -41,7 +42,7 @@ impl Broadcast {
         })
     }
 
-    /// Returns the number of members to which this one sends.
+    /// Returns the number of members to which this member sends.
     fn children(&self) -> u32 {
         let (n, place) = (self.members, self.place);
         match self.spread {

@@ -11,7 +11,7 @@ pub(super) struct DoubleBinaryTree {
     pub members: u32,
     pub bytes: u64,
     pub channels: u32,
-    /// Number of sequential parts of a tree's half.
+    /// Number of sequential chunks into which the half of the vector of a tree is divided.
     pub chunks: u32,
 }
 
@@ -63,8 +63,9 @@ impl DoubleBinaryTree {
         (channel, tree, down, node)
     }
 
-    /// Returns the number of steps per chunk. Downwards the root waits for its own sum. Upwards it
-    /// sends nothing, and a leaf waits before it sends.
+    /// Returns the number of steps per chunk. On the way down the root first waits for its own sum.
+    /// On the way up the root sends nothing. A leaf waits before it sends, so that it has few
+    /// chunks in flight.
     fn per_chunk(&self, node: &Node, down: bool) -> u32 {
         let children = node.children.iter().flatten().count() as u32;
         let is_leaf = children == 0;

@@ -10,7 +10,8 @@ pub(super) enum Halves {
     ReduceScatter,
     /// Doubling.
     AllGather,
-    /// Both phases. Members beyond a power of two join with a partner first. // OPS-55
+    /// Both phases. If the number of members is not a power of two, the other members first join
+    /// with a partner. // OPS-55
     AllReduce,
 }
 
@@ -26,9 +27,10 @@ pub(super) struct HalvingDoubling {
 
 /// The role of a member if the number of members is not a power of two. // OPS-55
 enum Role {
-    /// Sends its vector to a host and receives the result from it.
+    /// A member beyond the power of two. It sends its vector to member `host` and receives the
+    /// result from it.
     Guest { host: u32 },
-    /// Takes part with this number, possibly for a guest as well.
+    /// A member that takes part with this number. It also acts for `guest`, if there is one.
     Host { number: u32, guest: Option<u32> },
 }
 

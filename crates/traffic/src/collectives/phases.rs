@@ -6,8 +6,9 @@ use super::{Plan, Span, Step};
 #[derive(Debug)]
 pub(super) struct Phase {
     pub plan: Box<dyn Plan>,
-    /// First member of this phase. The field after it is the distance between members.
+    /// First member that takes part in this phase.
     pub first: u32,
+    /// Distance between the members that take part in this phase.
     pub stride: u32,
     /// Offset of the phase's vector in the vector of the collective.
     pub offset: u64,
@@ -18,7 +19,8 @@ pub(super) struct Phase {
 pub(super) struct Phases(pub Vec<Phase>);
 
 impl Phases {
-    /// Returns the steps of a lane in a phase, and the steps of the wait before it.
+    /// Returns two numbers of steps of a lane in a phase: those of the wait before it, and those of
+    /// the phase.
     fn steps_in(&self, phase: usize, lane: u32) -> (u32, u32) {
         let plan = &self.0[phase].plan;
         let own = if lane < plan.lanes() {

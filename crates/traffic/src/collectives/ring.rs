@@ -13,7 +13,7 @@ pub(super) enum Rounds {
     AllReduce,
 }
 
-/// Several parallel rings, each for its share of the vector, and with its share in chunks.
+/// Several parallel rings. Each has a share of the vector, divided into chunks.
 #[derive(Clone, Debug)]
 pub(super) struct Ring {
     pub position: u32,
@@ -82,7 +82,8 @@ impl Plan for Ring {
         let chunk = first + step / (2 * rounds) * self.active;
         let round = step % (2 * rounds) / 2;
         let place = self.place(channel, self.position);
-        // In both halves a member keeps its own block: it adds to it last, and forwards it first.
+        // A member adds to its own block last in the reduce-scatter, and forwards it first in the
+        // all-gather.
         let reduce = self.rounds != Rounds::AllGather && round < n - 1;
         let shift = if reduce { 1 + round } else { round % (n - 1) };
         let block = |back: u32| {

@@ -27,7 +27,7 @@ pub struct Estimate {
     pub operations: u64,
     /// Number of messages, including those of rendezvous.
     pub messages: u64,
-    /// Bytes of these messages.
+    /// Total bytes of the messages.
     pub bytes: u64,
     /// Warnings about messages that no receive took.
     pub warnings: Vec<String>,
@@ -42,7 +42,8 @@ enum Event {
     Wake(u32),
 }
 
-/// Pending events, and the requests of ranks at this instant.
+/// State of an estimate: its pending events, its messages in the network, and what ranks requested
+/// at this instant.
 struct Loop<'a> {
     events: BinaryHeap<Reverse<(Time, u64, Event)>>,
     made: u64,
@@ -73,7 +74,7 @@ impl Loop<'_> {
     }
 }
 
-/// The callbacks of one rank.
+/// Receives the requests of the rank with this number.
 struct Of<'a, 'b>(&'a mut Loop<'b>, u32);
 
 impl Actions for Of<'_, '_> {

@@ -56,7 +56,7 @@ impl Shape {
     }
 }
 
-/// One dimension of a network.
+/// One dimension of a multi-dimensional network.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dimension {
     /// Connections between its nodes.
@@ -69,7 +69,8 @@ pub struct Dimension {
     pub latency_ps: Time,
 }
 
-/// A link: dimension, from, to. A switch has the number of the first node at it, plus 2³¹.
+/// A link: dimension, number of the sending node, number of the receiving node. A switch has the
+/// number of its first node, plus 2³¹.
 type Link = (usize, u32, u32);
 
 const SWITCH: u32 = 1 << 31;
@@ -79,7 +80,7 @@ const SWITCH: u32 = 1 << 31;
 #[derive(Clone, Debug)]
 pub struct StoreAndForward {
     dimensions: Vec<Dimension>,
-    /// Times are rounded down to multiples of this, ps.
+    /// Transmission times are rounded down to multiples of this, ps.
     grain_ps: Time,
     free_at: BTreeMap<Link, Time>,
 }

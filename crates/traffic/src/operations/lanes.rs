@@ -6,7 +6,7 @@ use crate::collectives::{Plan, Step};
 use kernel::Time;
 use std::collections::BTreeMap;
 
-/// An active collective at one rank.
+/// An active collective at one rank, with the state of its lanes (sequences of steps).
 #[derive(Debug)]
 pub(super) struct Running {
     pub plan: Box<dyn Plan>,
@@ -14,14 +14,15 @@ pub(super) struct Running {
     pub scope: Scope,
     /// Number of completed steps, by lane.
     done: Vec<u32>,
-    /// Number of the step in which each lane received last, or 0.
+    /// Number of the step in which each lane received last; 0 if it has not received.
     received: Vec<u32>,
     /// Time at which each lane sent last.
     sent_at: Vec<Time>,
     lanes_open: u32,
-    /// Number of sent messages without last ACK.
+    /// Number of sent messages whose last ACK has not arrived.
     pub sends_open: u64,
-    /// Waiting lanes: (lane, lane for which it waits, steps).
+    /// Waiting lanes: (lane, other lane for which it waits, number of steps that the other lane
+    /// must complete).
     waiting: Vec<(u32, u32, u32)>,
     /// Time until which the host processes earlier messages.
     pub host_busy_until: Time,
@@ -105,7 +106,7 @@ impl Running {
         self.received[lane as usize] = self.done[lane as usize] + 1;
     }
 
-    /// True if a lane has not received anything of its current chunk. // OPS-37
+    /// True if a lane has received nothing of its current chunk. // OPS-37
     pub fn begins(&self, lane: u32) -> bool {
         let step = self.step_of(lane);
         self.received[lane as usize] <= self.plan.begin_of_chunk(lane, step)

@@ -165,9 +165,9 @@ pub enum Instances {
 /// Sharing of queue pairs and their congestion-control state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueuePairs {
-    /// All messages of one channel between two ranks share one, in sequence.
+    /// All messages of one channel between two ranks share one queue pair, in sequence.
     PerChannel,
-    /// Each message opens a new one.
+    /// Each message opens a new queue pair.
     PerMessage,
 }
 

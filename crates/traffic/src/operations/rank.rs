@@ -28,19 +28,19 @@ enum Timer {
     Computed(SlotNumber),
     /// A send's message enters the network.
     Depart(SlotNumber),
-    /// The host's time of a send ends.
+    /// The time for which a send uses the host ends (overhead).
     HandedOver(SlotNumber),
-    /// The host's time of a receive ends.
+    /// The time for which a receive uses the host ends (overhead).
     Processed(SlotNumber),
-    /// A direction of a NIC may be free.
+    /// A direction of a NIC may be free: number of the NIC, and true for receiving.
     Nic(u16, bool),
-    /// A message leaves. The number is its key in `leaving`.
+    /// A message enters the network. The number is its key in `Rank::leaving`.
     Emit(u64),
-    /// A lane of the collective in a slot continues after a receive.
+    /// A lane (sequence of steps) of the collective in a slot continues after a receive.
     Lane(SlotNumber, u32),
 }
 
-/// An arrived message of a collective.
+/// A message of a collective that has arrived.
 #[derive(Clone, Copy, Debug)]
 struct Came {
     /// Rank, index and part of the sending operation.
@@ -49,21 +49,21 @@ struct Came {
     at: Time,
 }
 
-/// Releases the operations of one rank.
+/// State of one rank: decides when its operations start and end.
 #[derive(Debug)]
 pub struct Rank {
     number: u32,
     workload: Arc<Workload>,
     source: Arc<dyn Source>,
     stragglers: Arc<Stragglers>,
-    /// Factor by which computations take longer than stated.
+    /// Factor by which computations of a slow rank take longer than stated.
     factor: f64,
     window: Window,
     count: u32,
     ended: u32,
-    /// Condition for reading the next block of operations, see [`super::Block::next_at`].
+    /// Condition for reading the next block of operations; see [`super::Block::next_at`].
     next_at: Option<u32>,
-    /// The largest started index, plus 1.
+    /// The largest index of a started operation, plus 1.
     started: u32,
     by_tag: ByTag,
     by_bytes: ByBytes,
@@ -80,11 +80,11 @@ pub struct Rank {
     running: BTreeMap<SlotNumber, Running>,
     /// Messages of collectives that arrived before this rank needed them.
     early: BTreeMap<(Scope, u32, u64), Came>,
-    /// Active collectives, by scope.
+    /// Active collectives, by scope (group and instance).
     of_scope: BTreeMap<Scope, SlotNumber>,
-    /// Number of collectives without an instance number so far, by group.
+    /// Per group, the number of collectives so far that have no instance number of their own.
     counted: BTreeMap<Option<u32>, u64>,
-    /// Receives that wait for the data of a rendezvous, by rank and index of the send.
+    /// Receives that have requested the data of a rendezvous, by rank and index of the send.
     cleared: BTreeMap<(u32, u32), SlotNumber>,
     leaving: BTreeMap<u64, Message>,
     woken_for: Option<Time>,
@@ -134,7 +134,7 @@ impl Rank {
         }
     }
 
-    /// Starts the rank.
+    /// Starts the rank at time `now`.
     pub fn start(&mut self, now: Time, actions: &mut impl Actions) {
         if self.count == 0 {
             self.next_at = None;
@@ -226,7 +226,8 @@ impl Rank {
         (self.ended, self.count)
     }
 
-    /// Number of operations that have ended, plus the completed fraction of each active collective.
+    /// Returns the number of operations that have ended, plus the completed fraction of each active
+    /// collective.
     #[must_use]
     pub fn done(&self) -> f64 {
         let under_way: f64 = self.running.values().map(Running::part_done).sum();
@@ -249,12 +250,13 @@ impl Rank {
         &self.window
     }
 
-    /// Returns the index of the operation that uses a resource.
+    /// Returns the index of the operation that uses a resource; `None`: it is free.
     pub(super) fn holder(&self, resource: u16) -> Option<u32> {
         self.resources.holder(resource)
     }
 
-    /// Returns the send (rank, index) whose data were requested for a receive.
+    /// Returns the send (rank, index) whose data a receive has requested; `None`: it has requested
+    /// none.
     pub(super) fn cleared_for(&self, index: u32) -> Option<(u32, u32)> {
         let slot = self.window.slot_of(index)?;
         let mut cleared = self.cleared.iter();
@@ -277,7 +279,7 @@ impl Rank {
         ranks
     }
 
-    /// Describes messages that no receive took.
+    /// Describes the arrived messages that no receive has taken.
     pub(super) fn unreceived(&self, workload: &Workload) -> Vec<String> {
         let number = self.number;
         let mut told: Vec<_> = self
@@ -388,8 +390,8 @@ impl Rank {
         }
     }
 
-    /// True if an operation needs its resource only later: a receive that may wait without it. //
-    /// OPS-22
+    /// True if an operation starts before it has its resource: a receive that may wait without it.
+    /// // OPS-22
     fn starts_without_resource(&self, slot: SlotNumber) -> bool {
         let waits = matches!(self.window.get(slot).work, Work::Receive(_));
         waits && !self.options().receive_holds_while_waiting
@@ -568,7 +570,8 @@ impl Rank {
         }
     }
 
-    /// Returns the value of [`Record::moved_bytes`].
+    /// Returns the bytes that this rank sends to other members of an all-to-allv or receives from
+    /// them, whichever is larger. 0 for all other operations.
     fn moved_bytes(&self, work: &Work) -> u64 {
         let Work::Collective(collective) = work else {
             return 0;

@@ -31,11 +31,11 @@ impl Turns {
     }
 }
 
-/// A resource: one operation at a time. // OPS-20
+/// A resource of a rank, which one operation uses at a time. // OPS-20
 #[derive(Debug, Default)]
 pub(super) struct Resource {
     held: bool,
-    /// Index of the operation that uses it, or used it last.
+    /// Index of the operation that uses the resource, or used it last; `None`: it was never used.
     last: Option<u32>,
     ready: BTreeSet<Turn>,
 }
@@ -44,7 +44,7 @@ pub(super) struct Resource {
 #[derive(Debug, Default)]
 pub(super) struct Resources {
     all: BTreeMap<u16, Resource>,
-    /// Resources that changed since operations were last chosen.
+    /// Resources that became free or got waiting operations since operations were last chosen.
     changed: BTreeSet<u16>,
 }
 
@@ -66,13 +66,13 @@ impl Resources {
         self.all.get(&resource).is_some_and(|state| state.held)
     }
 
-    /// Returns the index of the operation that uses a resource.
+    /// Returns the index of the operation that uses a resource; `None`: it is free.
     pub fn holder(&self, resource: u16) -> Option<u32> {
         let state = self.all.get(&resource)?;
         state.held.then_some(state.last).flatten()
     }
 
-    /// Removes and returns the next operation that could use a free resource.
+    /// Removes and returns the first waiting operation whose resource is free.
     pub fn next(&mut self) -> Option<Turn> {
         while let Some(&number) = self.changed.first() {
             let state = self.all.get_mut(&number).expect("it has changed");
@@ -95,11 +95,11 @@ impl Resources {
     }
 }
 
-/// One direction of a NIC: one message at a time. // OPS-21
+/// One direction of a NIC, which carries one message at a time. // OPS-21
 #[derive(Debug, Default)]
 pub(super) struct Direction {
     pub free_at: Time,
-    /// Operations that only wait for this direction.
+    /// Operations that only wait until this direction is free.
     pub parked: BTreeSet<Turn>,
 }
 
@@ -110,7 +110,7 @@ pub(super) struct Nics {
     count: u16,
     gap_ps: u64,
     gap_per_byte: super::options::PerByte,
-    /// By NIC and direction: false is out, true is in.
+    /// State of each direction, by NIC and direction: false is sending, true is receiving.
     directions: BTreeMap<(u16, bool), Direction>,
 }
 
@@ -129,7 +129,7 @@ impl Nics {
         (nic.checked_rem(self.count).unwrap_or(nic), inwards)
     }
 
-    /// True if NICs take time. It is false if the network simulates them.
+    /// True if messages occupy NICs for a time. False if the network simulates the NICs.
     pub fn count(&self) -> bool {
         self.gap_ps > 0 || self.gap_per_byte > super::options::PerByte::ZERO
     }

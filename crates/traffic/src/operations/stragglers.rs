@@ -39,7 +39,7 @@ pub enum By {
     /// Each rank draws its own factor: log-normal with mean 1. `sigma` is the standard deviation of
     /// its logarithm.
     LogNormal {
-        /// σ.
+        /// Standard deviation σ of the logarithm of the factor.
         sigma: f64,
     },
 }
@@ -47,14 +47,14 @@ pub enum By {
 /// Distributions of the factor of each computation. The mean is 1, except for `Delay`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Noise {
-    /// Uniform from 1 − w to 1 + w.
+    /// Uniform from 1 − w to 1 + w, where w is `width`.
     Uniform {
-        /// w, 0 to 1.
+        /// Half the width w of the interval, 0 to 1.
         width: f64,
     },
     /// Log-normal. `sigma` is the standard deviation of the logarithm.
     LogNormal {
-        /// σ.
+        /// Standard deviation σ of the logarithm of the factor.
         sigma: f64,
     },
     /// With a probability, the computation takes longer by an exponential time.
@@ -67,8 +67,8 @@ pub enum Noise {
 }
 
 impl Stragglers {
-    /// Returns the factor of a rank. Its draw depends only on seed, rank and the index of the
-    /// entry. // OPS-70
+    /// Returns the factor of a rank. The random draw of an entry depends only on seed, rank and the
+    /// index of the entry. // OPS-70
     #[must_use]
     pub fn factor(&self, rank: u32) -> f64 {
         let of = |(nth, slow): (u64, &Slow)| {
@@ -87,8 +87,8 @@ impl Stragglers {
         (0..).zip(&self.slow).map(of).product()
     }
 
-    /// Returns the duration of a computation: its stated time × the factor of its rank × or + a
-    /// random draw. The draw depends only on seed, rank and index. // OPS-70
+    /// Returns the duration of a computation: its stated time × the factor of its rank, multiplied
+    /// by or plus a random draw. The draw depends only on seed, rank and index. // OPS-70
     #[must_use]
     pub fn duration_ps(&self, factor: f64, rank: u32, index: u32, duration_ps: u64) -> u64 {
         if factor == 1.0 && self.noise.is_none() {

@@ -14,9 +14,9 @@ const MAX_LISTED: usize = 8;
 /// Rank and index of an operation.
 type Operations = (u32, u32);
 
-/// The cause for which an operation waits.
+/// The reason why an operation waits.
 struct Wait {
-    /// Description of the cause.
+    /// Description of the reason.
     why: String,
     /// Known operations that could end the wait.
     on: Vec<Operations>,
@@ -119,8 +119,8 @@ fn from_words(from: Option<u32>, tag: Option<u64>) -> String {
     format!("{from} with {tag}")
 }
 
-/// Finds an operation of a rank that has not ended and for which `is` returns true, including
-/// unread ones.
+/// Finds an operation of a rank that has not ended and whose work fulfils `is`. It also searches
+/// operations that have not been read yet.
 fn find(source: &dyn Source, rank: &Rank, mut is: impl FnMut(&Work) -> bool) -> Option<Operations> {
     let number = rank.number();
     if let Some(slot) = rank.window().all().find(|slot| is(&slot.work)) {
@@ -138,11 +138,11 @@ fn find(source: &dyn Source, rank: &Rank, mut is: impl FnMut(&Work) -> bool) -> 
     None
 }
 
-/// The data about a stalled workload.
+/// A workload in which no further event is possible.
 struct Stalled<'a> {
     workload: &'a Workload,
     source: &'a dyn Source,
-    /// The ranks by number.
+    /// The ranks, by their numbers.
     ranks: BTreeMap<u32, &'a Rank>,
 }
 

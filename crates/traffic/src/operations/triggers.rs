@@ -15,7 +15,7 @@ pub struct Triggers {
 struct State {
     kind: TriggerKind,
     activations: u64,
-    /// Operations (rank, index) that wait for it, in order of priority, rank and index.
+    /// Operations (rank, index) that wait for the trigger, in order of priority, rank and index.
     targets: Vec<(u32, u32)>,
 }
 

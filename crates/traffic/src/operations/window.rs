@@ -31,26 +31,26 @@ pub(super) struct Slot {
     pub priority: u64,
     pub ready_ps: Time,
     pub start_ps: Time,
-    /// Bytes of the message of a receive.
+    /// For a receive: bytes of the message that it has taken.
     pub arrived_bytes: u64,
-    /// The message of a receive: rank and index of its send.
+    /// For a receive: rank and index of the send whose message it has taken.
     pub arrived_from: (u32, u32),
     pub arrived_part: u64,
     pub index: u32,
     /// Number of dependencies that are not met.
     pub pending: u32,
-    /// Last cause of waiting: the index of an operation of this rank, or `u32::MAX`.
+    /// Index of the operation of this rank for which it waited last, or `u32::MAX`.
     pub released_by: u32,
-    /// The collective of which it is a part, or `u32::MAX`.
+    /// Index of the composed collective that contains the operation, or `u32::MAX`.
     part_of: u32,
     first_edge: u32,
     pub resource: Option<u16>,
     pub nic: u16,
     pub phase: Phase,
     pub holds_resource: bool,
-    /// True if the host's time of a send is over.
+    /// For a send: true if the host has passed the message to its NIC.
     pub handed_over: bool,
-    /// True if the last ACK of a send has arrived.
+    /// For a send: true if the last ACK has arrived.
     pub acknowledged: bool,
     pub has_message: bool,
     pub waits_for_trigger: bool,
@@ -68,7 +68,7 @@ struct Edge {
 pub(super) struct Window {
     slots: Vec<Option<Slot>>,
     free: Vec<SlotNumber>,
-    /// Slots of the operations from `base` on. `NONE` for operations that have ended.
+    /// Slot of each operation from index `base` on; `NONE` for operations that have ended.
     of_index: VecDeque<u32>,
     base: u32,
     edges: Vec<Edge>,
@@ -77,7 +77,7 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// Index of the next operation to be added.
+    /// Returns the index of the operation that will be added next.
     pub fn frontier(&self) -> u32 {
         self.base + self.of_index.len() as u32
     }

@@ -15,7 +15,7 @@ const KEYS: [&str; 9] = [
     "redrawn",
 ];
 
-/// Number of required keys in `KEYS`.
+/// Number of required keys. They are the first ones in `KEYS`.
 const REQUIRED: usize = 4;
 
 /// A value of the header and its position.

@@ -207,7 +207,7 @@ impl Rank {
         if !found.request {
             return self.arrived(slot, (found.rank, found.index, 0), found.bytes, now);
         }
-        // OPS-13: request the data
+        // OPS-13: request the data from the sender
         self.cleared.insert((found.rank, found.index), slot);
         let operation = self.window.get(slot);
         let answer = Message {
