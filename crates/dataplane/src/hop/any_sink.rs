@@ -7,7 +7,7 @@ use crate::packet::{Packet, PacketId};
 use crate::sink::{DropCause, Sink};
 use crate::units::Time;
 
-/// A driver of any type.
+/// A driver ([`Sink`]) of any type.
 pub struct AnySink<'a>(pub(super) &'a mut dyn Sink);
 
 /// Forwards methods of [`Sink`] to the driver.

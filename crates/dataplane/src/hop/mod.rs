@@ -1,20 +1,21 @@
-//! Hop schemes: what neighbours signal to each other, and how they react.
+//! Hop schemes: the control frames that neighbours send each other, and the reaction to them.
 //!
 //! A hop scheme is one file or folder here and one line in the list below. Its *downstream half* is
-//! state of a switch: it sees the steps of each packet and sends frames to the neighbour upstream
-//! (`HopScheme`). Its *upstream half* obeys the frames of the neighbour downstream. Switches and
-//! NICs share it, over the few things that a frame can do to a port (`Ports`).
+//! state of a switch: it observes the steps of each packet and sends frames to the upstream
+//! neighbour (`HopScheme`). Its *upstream half* applies the frames of the downstream neighbour.
+//! Switches and NICs use the same code for that half: it acts on their ports through the trait
+//! `Ports`.
 //!
-//! A switch has a slot for each of four questions, and schemes of different slots work together:
-//! PFC, which acts on the thresholds of the buffer's ingresses; `backpressure`, whose answers are
-//! in the list below; `link` ([`link`](crate::link)); and `guard`, the
-//! [`watchdog`](crate::watchdog).
+//! A switch can combine four independent mechanisms: PFC, which compares the bytes of an ingress
+//! with thresholds; one hop scheme of the list below (key `backpressure` of scenarios); the schemes
+//! of its links (key `link`, see [`link`](crate::link)); and the
+//! [`watchdog`](crate::watchdog) of PFC (key `guard`).
 //!
-//! To add one:
+//! To add a hop scheme, write:
 //! 1. a file with its configuration (`impl Declaration`), its frames (`impl Frame`, see
 //!    [`packet`](crate::packet)) and its state (`impl HopScheme`);
-//! 2. a line in the list, and one for the word that scenarios use for it (`impl Spec`). Another word can name
-//!    another setting of the same scheme.
+//! 2. a line in the list, and a line for the value that selects it in scenarios (`impl Spec`).
+//!    Another value can select another configuration of the same scheme.
 
 mod any_sink;
 pub mod bfc;
@@ -58,11 +59,11 @@ macro_rules! hop_schemes {
     };
 }
 
-/// The words of the slot in scenarios: what a scenario configures, and the scheme that results from
-/// it.
+/// Values of `scheme.backpressure` in scenarios: for each, the configuration that it selects and
+/// the scheme that results.
 macro_rules! hop_words {
     ($($spec:ty => $Name:ident($state:ty);)*) => {
-        /// The words of the slot for the schemes of this crate.
+        /// The values of `scheme.backpressure` for the schemes of this crate.
         pub const HOPS: &[HopWord] = &[$(HopWord::of::<$spec, $state>(|values, around| {
             let params = <$spec as Spec>::Params::read(values);
             <$spec>::configure(params, around).map(HopConfig::$Name)
@@ -78,10 +79,10 @@ hop_words! {
 
 macro_rules! make_schemes {
     ($($(#[$doc:meta])* $field:ident, $field_mut:ident: $Name:ident, $state:ty;)*) => {
-        /// The hop scheme of a switch, beside PFC.
+        /// Configuration of the hop scheme of a switch. PFC is configured separately.
         #[derive(Clone, Debug, Default, PartialEq)]
         pub enum HopConfig {
-            /// There is none.
+            /// The switch has no hop scheme.
             #[default]
             None,
             $($(#[$doc])* $Name(<$state as HopScheme>::Config),)*
@@ -90,7 +91,7 @@ macro_rules! make_schemes {
         }
 
         impl HopConfig {
-            /// Returns what the scheme declares; `None`: there is no scheme.
+            /// Returns the declaration of the scheme, or `None` without a scheme.
             #[must_use]
             pub fn declaration(&self) -> Option<&dyn Declaration> {
                 match self {
@@ -129,7 +130,7 @@ macro_rules! make_schemes {
             Outside(Box<OutsideHop>),
         }
 
-        /// Calls a method of the scheme of a switch; without a scheme the last argument is the
+        /// Calls a method of the hop scheme of a switch. Without a scheme, the last argument is the
         /// result.
         macro_rules! dispatch {
             ($hop:expr, $it:ident => $call:expr, $otherwise:expr) => {
@@ -156,7 +157,7 @@ macro_rules! use_schemes {
                 }
             }
 
-            /// Returns the steps that the scheme watches.
+            /// Returns the optional steps that the scheme observes.
             pub fn watches(&self) -> Steps {
                 match self {
                     Self::None => Steps::NONE,
@@ -165,7 +166,7 @@ macro_rules! use_schemes {
                 }
             }
 
-            /// Returns the number of the scheme.
+            /// Returns the number of the scheme in its frames, or `None` without a scheme.
             fn number(&self) -> Option<SchemeNumber> {
                 match self {
                     Self::None => None,
@@ -174,7 +175,7 @@ macro_rules! use_schemes {
                 }
             }
 
-            /// Writes what all schemes counted at a switch.
+            /// Writes the counters of all schemes of this crate for one switch.
             fn count_all(&self, core: &Pipeline, values: &mut [u64]) {
                 let mut rest = values;
                 $(
@@ -190,7 +191,8 @@ macro_rules! use_schemes {
             }
         }
 
-        /// A port obeys a frame of its neighbour. `list` lies beside the frame.
+        /// Applies a frame of the neighbour to a port. `list` contains the words that the frame has
+        /// in addition to its record.
         pub(crate) fn obey<P: Ports>(ports: &mut P, port: u16, frame: &Packet, list: &[u32]) {
             match frame.scheme() {
                 Some(number) if number == Scheme::Pfc.number() => pfc::obey(ports, port, frame),
@@ -200,13 +202,13 @@ macro_rules! use_schemes {
             }
         }
 
-        /// The lists of counters of the schemes of this crate, in order.
+        /// Lists of counters of PFC and of the schemes of this crate, in order.
         const COUNTER_LISTS: &[&[Counter]] = &[Pfc::COUNTERS, $(<$state>::COUNTERS),*];
     };
 }
 hop_schemes!(use_schemes);
 
-/// The numbers that frames of hop schemes from other crates can have ([`HopScheme::NUMBER`]).
+/// The numbers that frames of hop schemes from other crates may have ([`HopScheme::NUMBER`]).
 pub const FRAME_NUMBERS: Range<SchemeNumber> = 16..32;
 
 static LIST: List<HopWord> = List::new(HOPS);
@@ -227,7 +229,8 @@ pub(crate) fn add<S: Spec, H: HopScheme<Config = S::Config>>() {
     LIST.add(word, is_same, S::NAME);
 }
 
-/// Returns the words of all hop schemes: those of this crate, and those that the program added.
+/// Returns the values of `scheme.backpressure`: those of this crate, and those that the program
+/// added.
 #[must_use]
 pub fn words() -> &'static [HopWord] {
     LIST.all()
@@ -252,14 +255,15 @@ pub const OBEYS: Param = Param::list("obeys", &Kind::Word(&["pfc", "bfc"]))
     .default("[\"pfc\", \"bfc\"]", "PRE-39", "whatever the switch sends")
     .about("Which pauses the NIC obeys.");
 
-/// The words of the schemes whose frames a NIC may be told to ignore.
+/// Values that the list [`OBEYS`] can contain, with their schemes. A NIC ignores frames of these
+/// schemes if the list does not contain them.
 pub const IGNORABLE: &[(&str, Scheme)] = &[("pfc", Scheme::Pfc), ("bfc", Scheme::Bfc)];
 
-/// A switch: one choice per axis.
+/// Configuration of a switch, with one field per design choice.
 pub type SwitchConfig = crate::config::SwitchConfig<HopConfig>;
 
 impl SwitchConfig {
-    /// Returns what the schemes of the slots `backpressure` and `link` declare.
+    /// Returns the declarations of the hop scheme and of the link schemes.
     pub fn declarations(&self) -> impl Iterator<Item = &dyn Declaration> {
         self.hop
             .declaration()
@@ -269,8 +273,8 @@ impl SwitchConfig {
 }
 
 impl Hop {
-    /// Whether a switch with this scheme acts on a frame. All switches know PFC; a frame of a
-    /// scheme that the switch does not have is ignored.
+    /// Returns true if a switch with this scheme acts on a frame. Every switch acts on PFC frames.
+    /// Frames of other schemes are ignored.
     // SW-46: frames of unknown schemes are ignored
     pub fn knows(&self, frame: &Packet) -> bool {
         let scheme = frame.scheme();
@@ -303,8 +307,8 @@ impl Hop {
         dispatch!(self, scheme => scheme.learn(core, fact), ());
     }
 
-    /// Handles a frame of the neighbour at a port. Returns false if the frame only acts on the
-    /// port.
+    /// Passes a frame from the neighbour at a port to the scheme. Returns false if the scheme does
+    /// not handle it itself. The frame then acts only on the port.
     pub fn receive<S: Sink>(
         &mut self,
         cx: &mut Cx<'_, S>,

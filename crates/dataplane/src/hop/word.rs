@@ -16,13 +16,13 @@ pub struct HopWord {
     pub name: &'static str,
     /// Parameters.
     pub params: &'static [Param],
-    /// The number of its scheme on frames.
+    /// Number of the scheme in its frames.
     pub number: SchemeNumber,
-    /// The counters of its scheme.
+    /// Counters of the scheme.
     pub counters: &'static [Counter],
-    /// Returns the configuration of a switch for values of its parameters in a network.
+    /// Returns the configuration of a switch for parameter values and network properties.
     configure: Configure,
-    /// Applies a frame of its scheme to a port.
+    /// Applies a frame of the scheme to a port.
     pub(crate) obey: fn(&mut dyn Ports, u16, &Packet, &[u32]),
 }
 
@@ -42,7 +42,7 @@ impl HopWord {
         }
     }
 
-    /// Returns what a scenario with these values configures.
+    /// Returns the scenario-level configuration with these parameter values.
     ///
     /// # Errors
     /// Values that contradict each other.
@@ -63,12 +63,12 @@ pub struct HopSpec(Option<Chosen>);
 struct Chosen {
     word: &'static HopWord,
     values: Values,
-    /// The configuration without the facts of a network.
+    /// Configuration computed without the properties of a network.
     anywhere: HopConfig,
 }
 
 impl HopSpec {
-    /// Returns its word.
+    /// Returns the value of `scheme.backpressure`; `"none"` without a scheme.
     #[must_use]
     pub fn word(&self) -> &'static str {
         self.0.as_ref().map_or("none", |chosen| chosen.word.name)
@@ -78,7 +78,7 @@ impl HopSpec {
         self.0.as_ref().map(|chosen| &chosen.values)
     }
 
-    /// Returns the number of the scheme whose frames it sends; `None`: there is no scheme.
+    /// Returns the number of the scheme in its frames, or `None` without a scheme.
     #[must_use]
     pub fn number(&self) -> Option<SchemeNumber> {
         self.0.as_ref().map(|chosen| chosen.word.number)
@@ -96,7 +96,8 @@ impl HopSpec {
         })
     }
 
-    /// Returns what the scheme declares, without the facts of a network; `None`: there is no scheme.
+    /// Returns the declaration of the scheme, computed without the properties of a network, or
+    /// `None` without a scheme.
     #[must_use]
     pub fn declaration(&self) -> Option<&dyn Declaration> {
         self.0.as_ref()?.anywhere.declaration()

@@ -1,13 +1,15 @@
-//! Numbers of the C library that BFC's authors' simulator runs with (`srand` and `rand` on Linux).
+//! Reimplements `srand` and `rand` of the C library on Linux, which the simulator of BFC's authors
+//! uses.
 
-/// Words of its state, and how far the word that is added to lies ahead of the one that is added.
+/// Number of words in the state of the generator.
 const WORDS: usize = 31;
+/// Distance between the two words whose sum is the next output.
 const AHEAD: usize = 3;
-/// Numbers that it drops before it gives the first.
+/// Number of outputs that `srand` discards.
 const DROPPED: usize = 310;
 
-/// The first number after the generator has begun with `seed`: a multiplicative generator fills 31
-/// words, and each number is the sum of two of them, without its last bit.
+/// Returns the first output of `rand` after `srand(seed)`. A multiplicative generator fills the 31
+/// words of the state. Each output is the sum of two words, shifted right by one bit.
 // BFCC-06
 pub(crate) fn first(seed: u32) -> u32 {
     const MODULUS: u64 = (1 << 31) - 1;

@@ -20,13 +20,13 @@ pub(crate) enum Classifier {
     Priority { levels: u16 },
 }
 
-/// A flow's data at a port.
+/// Returns the key of a flow's data packets at a port.
 #[inline]
 const fn flow_at(port: u16, flow: u32) -> u64 {
     flow as u64 | (port as u64) << 32
 }
 
-/// Key of a flow and its direction at a port.
+/// Returns the key of a flow and its direction at a port.
 #[inline]
 pub(crate) fn flow_key(port: u16, packet: &Packet) -> u64 {
     // The two directions of a flow share its number.
@@ -58,7 +58,7 @@ impl Classifier {
         }
     }
 
-    /// Selects the queue of a packet. Changes only the random stream.
+    /// Selects the queue of a packet. Changes no state except that of the random generator.
     #[inline(always)]
     pub fn place(
         &self,
@@ -92,8 +92,8 @@ impl Classifier {
         }
     }
 
-    /// Prefetches the queue of a packet that will leave by `port`, or the entry that contains its
-    /// index.
+    /// Prefetches the queue of a packet that will leave by `port`. If a flow table assigns queues,
+    /// prefetches the entry of the packet's flow instead.
     #[inline]
     pub fn prefetch(&self, port: u16, packet: &Packet, queueing: &Queueing) {
         match self {
@@ -105,7 +105,8 @@ impl Classifier {
         }
     }
 
-    /// Prefetches the queue of a packet whose entry [`Classifier::prefetch`] has prefetched.
+    /// Prefetches the queue of a packet whose flow-table entry [`Classifier::prefetch`] has
+    /// prefetched.
     #[inline]
     pub fn prefetch_named(&self, port: u16, packet: &Packet, queueing: &Queueing) {
         if let Self::Dynamic(table) = self
@@ -117,8 +118,8 @@ impl Classifier {
         }
     }
 
-    /// Returns the number of flows that got a queue which the bitmap reported wrongly as empty, of
-    /// flows that had to share a queue, and of collisions in the flow table.
+    /// Returns three counters of the flow table: flows that got a queue which the bitmap wrongly
+    /// reported as empty, flows that had to share a queue, and collisions.
     pub const fn assignments(&self) -> (u64, u64, u64) {
         match self {
             Self::Dynamic(table) => (table.stale, table.shared, table.collisions),
@@ -126,7 +127,7 @@ impl Classifier {
         }
     }
 
-    /// Returns the queue that only one flow uses.
+    /// Returns the queue of a flow if each flow has a queue of its own, and `None` otherwise.
     pub fn own_queue(&self, port: u16, flow: u32) -> Option<QueueId> {
         match self {
             Self::PerFlow(flows) => flows.get(&flow_at(port, flow)).copied(),

@@ -36,7 +36,8 @@ impl Ticker {
         }
     }
 
-    /// Returns true if the timer has expired. Sets the next time, or stops.
+    /// Returns true if the timer has expired. Then sets the next expiry, or stops the timer if no
+    /// packet has arrived or left for [`LINGER`] periods.
     fn due(&mut self, now: Time, last_ps: Time) -> bool {
         if self.next_ps > now {
             return false;
@@ -71,7 +72,8 @@ pub(crate) struct Due {
 }
 
 impl Clock {
-    /// Creates a clock with these periods, or returns `None` if neither is used.
+    /// Creates a clock with these periods for reading queues and for sending bitmaps. Returns
+    /// `None` if neither is used.
     pub fn new(read_ps: Option<Time>, tell_ps: Option<Time>) -> Option<Self> {
         let some = read_ps.is_some() || tell_ps.is_some();
         some.then(|| Self {
@@ -81,7 +83,8 @@ impl Clock {
         })
     }
 
-    /// Records that a packet arrived or left. Returns the time of the next call if it changed.
+    /// Records that a packet arrived or left, and starts stopped timers. Returns the time of the
+    /// next call if it is earlier than before.
     #[inline]
     pub fn touch(&mut self, now: Time) -> Option<Time> {
         self.last_ps = now;

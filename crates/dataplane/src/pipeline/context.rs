@@ -7,12 +7,13 @@ use crate::packet::{Arena, Cold, Packet, PacketId};
 use crate::sink::{DropCause, Sink};
 use crate::units::Time;
 
-/// The time, the parts of the switch, the packets, and the driver.
+/// Data that each step of a packet uses: the time, the parts of the switch, the packets, and the
+/// driver.
 #[derive(Debug)]
 pub struct Cx<'a, S> {
-    /// The time.
+    /// Current time, in ps.
     pub now: Time,
-    /// Optional steps of the switch.
+    /// Optional steps that this switch executes.
     pub(crate) steps: Steps,
     pub(crate) core: &'a mut Pipeline,
     /// The records of all packets.
@@ -98,7 +99,7 @@ impl<S: Sink> Cx<'_, S> {
         accepts.unwrap_or(true)
     }
 
-    /// Returns what the schemes of the links let a port send.
+    /// Returns the decision of the link schemes on the next frame of a port.
     #[inline(never)]
     pub(crate) fn link_turn(&mut self, port: u16) -> Turn {
         let turn = self.with_links(|links, cx| links.turn(cx, port));
@@ -111,7 +112,7 @@ impl<S: Sink> Cx<'_, S> {
         turn.unwrap_or(Turn::Free)
     }
 
-    /// Reports a packet that leaves the buffer to the schemes of the links.
+    /// Reports to the link schemes that a packet leaves the buffer, so that its credits can return.
     #[inline(never)]
     pub(crate) fn link_left(&mut self, id: PacketId) {
         let packet = *self.arena.hot(id);

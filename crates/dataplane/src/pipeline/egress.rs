@@ -1,4 +1,4 @@
-//! The ports of a switch, as frames of the neighbour and schemes of links act on them.
+//! Implements `Ports` for a switch: how frames from a neighbour and link schemes change its ports.
 
 use super::context::Cx;
 use crate::classes::ClassSet;
@@ -69,7 +69,7 @@ impl<S: Sink> Ports for Cx<'_, S> {
         }
     }
 
-    /// Switches park no flows.
+    /// Does nothing, because only NICs park flows.
     fn release(&mut self, _first: FlowSlot) {}
 
     fn resume_queues(&mut self, port: u16) {

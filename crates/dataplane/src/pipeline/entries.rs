@@ -1,9 +1,9 @@
-//! The entries of a flow table that are in use, by number. The table uses open addressing, so that
-//! the memory of an entry can be prefetched.
+//! Hash table from entry number to value, for the entries of a flow table that are in use. It uses
+//! open addressing, so that the memory of an entry can be prefetched.
 
 use crate::prefetch::prefetch;
 
-/// Number that no entry has.
+/// Entry number that marks a free slot.
 const NONE: u64 = u64::MAX;
 /// Initial number of slots.
 const FIRST: usize = 16;
@@ -15,12 +15,12 @@ struct Slot<V> {
     value: V,
 }
 
-/// Values by number. At most half of the slots are in use.
+/// Map from entry number to value. At most half of the slots are in use.
 #[derive(Debug)]
 pub(crate) struct Entries<V> {
     slots: Vec<Slot<V>>,
     len: usize,
-    /// Value of an idle entry.
+    /// Initial value of an entry.
     idle: V,
 }
 
@@ -48,7 +48,7 @@ impl<V: Copy> Entries<V> {
         (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - bits)) as usize
     }
 
-    /// Returns the slot of a number, or the free slot that it would get.
+    /// Returns the index of the slot of a number, or of the free slot that it would get.
     #[inline]
     fn find(&self, number: u64) -> usize {
         let last = self.slots.len() - 1;
@@ -72,7 +72,7 @@ impl<V: Copy> Entries<V> {
         (slot.number == number).then_some(&mut slot.value)
     }
 
-    /// Returns the entry of a number. Adds an idle entry if there is none.
+    /// Returns the value of a number. Adds the idle value if the number has no entry.
     #[inline]
     pub fn entry(&mut self, number: u64) -> &mut V {
         let mut at = self.find(number);
@@ -119,7 +119,7 @@ impl<V: Copy> Entries<V> {
         self.len
     }
 
-    /// Returns all entries in an arbitrary order.
+    /// Returns the values of all entries, in arbitrary order.
     pub fn values(&self) -> impl Iterator<Item = &V> {
         let used = self.slots.iter().filter(|slot| slot.number != NONE);
         used.map(|slot| &slot.value)

@@ -1,5 +1,5 @@
-//! Dynamic assignment: which queue a flow has at an egress port, in a flow table (Goyal et al.,
-//! NSDI 2022, §3.3.1). The rules are in `specs/bfc.md`.
+//! Dynamic queue assignment: a flow table selects the queue of each flow at an egress port (Goyal
+//! et al., NSDI 2022, §3.3.1). The rules are in `specs/bfc.md`.
 
 use crate::config::{AssignBy, AssignConfig, Classify, SearchStart, SwitchConfig, WhenFull};
 use crate::hash::mix32;
@@ -11,8 +11,8 @@ use crate::pipeline::place::{Assigned, Place, hashed};
 use crate::pipeline::queueing::Queueing;
 use crate::units::{Rate, Time};
 
-/// For how long a flow without packets keeps its queue at a switch with these ports; `hop_rtt_ps`
-/// replaces the round trip of the longest link.
+/// Returns the time for which a flow without packets keeps its queue at a switch with these ports.
+/// `hop_rtt_ps` replaces the round trip over the longest link.
 // BFC-04
 pub(crate) fn sticky_ps<H>(
     config: &SwitchConfig<H>,
@@ -27,17 +27,17 @@ pub(crate) fn sticky_ps<H>(
     config.assign.sticky_hrtts.map_or(sticky_ps, times)
 }
 
-/// The round trip over the longest of these links.
+/// Returns the round-trip propagation delay of the longest of these links.
 // BFC-08
 pub(crate) fn longest_hop_ps(ports: &[(Rate, Time)]) -> Time {
     ports.iter().map(|&(_, delay)| 2 * delay).max().unwrap_or(0)
 }
 
-/// Which packets the flow table counts.
+/// Selects the packets that the flow table counts: a share of them, by a hash.
 // BFC-32
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sampling {
-    /// In 1/65536.
+    /// Share of the packets that are counted, in 1/65536.
     share: u32,
     seed: u32,
 }
@@ -52,7 +52,8 @@ impl Sampling {
         }
     }
 
-    /// Whether a packet counts. A function of the packet, so that it is the same when it leaves.
+    /// Returns true if a packet is counted. The result depends only on packet and switch, so it is
+    /// the same when the packet leaves.
     #[inline]
     pub fn counts(&self, packet: &Packet) -> bool {
         if self.share >= Self::ALL {
@@ -63,24 +64,24 @@ impl Sampling {
     }
 }
 
-/// One entry: all flows that hash to it share its queue.
+/// One entry of the flow table. All flows that hash to it share its queue.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    /// When a packet last came or went.
+    /// Time at which a packet of the entry last arrived or left.
     last_ps: Time,
-    /// Flow that came last, to count collisions.
+    /// Flow of the packet that arrived last, to count collisions.
     flow: u32,
-    /// Packets of its flows in the switch.
+    /// Number of counted packets of the entry that are in the switch.
     size: u32,
-    /// Queue number at the port.
+    /// Number of the entry's queue at the port.
     queue: u16,
 }
 
-/// Ports of a switch of BFC's authors' simulator: its entries are numbered slot by slot, port by
-/// port.
+/// Number of ports in the numbering of flow-table entries by the simulator of BFC's authors: slot
+/// by slot, and port by port in each slot.
 const MOST_PORTS: u64 = 64;
 
-/// Fewer entries than this are not worth a sweep.
+/// Number of entries below which idle entries are not removed.
 const LEAST_SWEEP: usize = 256;
 
 impl Entry {
@@ -91,14 +92,15 @@ impl Entry {
         queue: u16::MAX,
     };
 
-    /// BFC-03, BFC-04: a flow keeps its queue while it has packets here, and for the sticky time.
+    /// BFC-03, BFC-04: returns true if the entry keeps its queue. It does so while it has packets
+    /// in the switch, and for the sticky time after the last one.
     const fn keeps(&self, now: Time, sticky_ps: Time) -> bool {
         self.size > 0 || now.saturating_sub(self.last_ps) <= sticky_ps
     }
 }
 
-/// Bitmaps of empty queues as the hardware has them: read from the queues now and then, one for
-/// each ingress pipeline, which takes out of its own what it assigns.
+/// Bitmaps of empty queues as in hardware: periodic copies of the state of the queues, one copy for
+/// each ingress pipeline. A pipeline clears the bit of a queue that it assigns.
 // BFC-38
 #[derive(Debug)]
 struct EmptyMap {
@@ -131,31 +133,31 @@ impl EmptyMap {
     }
 }
 
-/// Flow table of a switch: `table` entries for each egress port. Nearly all of them are idle at any
-/// time, and an idle entry says nothing, so only the others are held.
+/// Flow table of a switch, with a fixed number of entries for each egress port. Nearly all entries
+/// are idle at any time, so only the others are stored.
 #[derive(Debug)]
 pub(crate) struct FlowTable {
     entries: Entries<Entry>,
-    /// Idle entries are thrown out when there are more entries than this.
+    /// Number of stored entries above which idle ones are removed.
     most: usize,
-    /// Entries of an egress port in one pipeline.
+    /// Number of entries for each egress port and ingress pipeline.
     per_port: u32,
-    /// The bits of a packet's hash that all packets of a flow share.
+    /// Mask of the hash bits that all packets of a flow share.
     flow_bits: u32,
     queues: u16,
     sticky_ps: Time,
     assign: AssignConfig,
-    /// Some flows have a queue that is set beforehand (BFC-36, BFC-47).
+    /// True if some flows have a fixed queue that does not depend on the table (BFC-36, BFC-47).
     some_fixed: bool,
     ports: u32,
-    /// Per (port, pipeline), where the search for an empty queue starts.
+    /// Queue at which the search for an empty queue starts, per (port, pipeline).
     start: Vec<u16>,
     empty: Option<EmptyMap>,
-    /// New flows that found their entry in use by another flow.
+    /// Number of packets whose entry had packets and was last used by another flow.
     pub collisions: u64,
-    /// Flows that found all queues taken.
+    /// Number of times that a flow got a queue in use, because no queue was empty.
     pub shared: u64,
-    /// Flows that got a queue which the bitmap called empty though it had packets.
+    /// Number of times that a flow got a queue that the bitmap wrongly reported as empty.
     pub stale: u64,
 }
 
@@ -170,7 +172,7 @@ impl FlowTable {
     ) -> Self {
         let pipelines = assign.pipelines.max(1);
         let start = (0..ports * usize::from(pipelines)).map(|at| {
-            // BFC-38: each pipeline begins elsewhere.
+            // BFC-38: the pipelines start their searches at different queues.
             let pipeline = (at % usize::from(pipelines)) as u32;
             (pipeline * u32::from(queues) / u32::from(pipelines)) as u16
         });
@@ -197,13 +199,14 @@ impl FlowTable {
         }
     }
 
-    /// The table if the packets of a flow share only these bits of the hash.
+    /// Returns the table with a hash mask: the bits that all packets of a flow share.
     // SPR-05
     pub fn with_flow_bits(self, flow_bits: u32) -> Self {
         Self { flow_bits, ..self }
     }
 
-    /// The ingress pipeline that handles a packet: ports are dealt out in blocks.
+    /// Returns the ingress pipeline that handles a packet. Each pipeline has a block of consecutive
+    /// ports.
     #[inline]
     fn pipeline(&self, packet: &Packet) -> u32 {
         if self.assign.pipelines == 1 {
@@ -212,13 +215,13 @@ impl FlowTable {
         u32::from(packet.ingress) * u32::from(self.assign.pipelines) / self.ports
     }
 
-    /// Number of a port's part in a pipeline.
+    /// Returns the index of the part of the table for an egress port and the pipeline of a packet.
     #[inline]
     fn part(&self, port: u16, packet: &Packet) -> u64 {
         u64::from(port) * u64::from(self.assign.pipelines) + u64::from(self.pipeline(packet))
     }
 
-    /// Index of the entry of a flow at an egress port.
+    /// Returns the index of the entry of a packet's flow at an egress port.
     // BFC-01
     #[inline]
     fn index(&self, port: u16, packet: &Packet) -> u64 {
@@ -266,8 +269,8 @@ impl FlowTable {
         }
     }
 
-    /// Which of its class' queues a packet joins whatever the table says, if there is one. Out of
-    /// line: by default there is none.
+    /// Returns the queue (index in its class) that a packet joins regardless of the table, if there
+    /// is one. Not inlined, because by default there is none.
     #[inline(never)]
     fn fixed(&self, packet: &Packet) -> Option<u16> {
         if self.assign.incast_queue && packet.has(flag::INCAST) {
@@ -279,13 +282,14 @@ impl FlowTable {
             .then(|| apart + hashed(packet.hash & self.flow_bits, self.queues - apart))
     }
 
-    /// Queues that are set apart for incasts: the first ones of a class.
+    /// Returns the number of queues reserved for incasts: the first ones of a class.
     // BFC-36
     const fn apart(&self) -> u16 {
         (self.assign.incast_queue && self.queues > 1) as u16
     }
 
-    /// BFC-02: an empty queue that downstream has not paused, else one by chance.
+    /// BFC-02: selects an empty queue that downstream has not paused. If there is none, selects a
+    /// queue in use.
     fn choose(
         &self,
         port: u16,
@@ -322,7 +326,8 @@ impl FlowTable {
         (queueing.queue_of(port, class, nth), Assigned::Shared)
     }
 
-    /// One of `among` queues for an entry of a port, the same at every switch.
+    /// Returns one of `among` queues for an entry of a port. The result is the same at every
+    /// switch.
     // BFCC-06
     #[inline(never)]
     fn by_entry(&self, port: u16, entry: u64, among: u16) -> u16 {
@@ -342,8 +347,9 @@ impl FlowTable {
         empty && (self.assign.paused_eligible || !q.paused)
     }
 
-    /// Keeps what [`FlowTable::place`] chose. `counted`: the packet counts in the table (BFC-32).
-    /// Returns whether it is the only one of its entry.
+    /// Updates the table for a packet that [`FlowTable::place`] assigned and that was accepted.
+    /// `counted`: the packet counts in the table (BFC-32). Returns true if the entry then has
+    /// exactly one counted packet.
     #[inline(always)]
     pub fn commit(
         &mut self,
@@ -382,7 +388,8 @@ impl FlowTable {
         alone
     }
 
-    /// Takes an assigned queue out of its pipeline's bitmap.
+    /// Clears the bit of an assigned queue in the bitmap of the packet's pipeline. Counts a queue
+    /// that the bitmap wrongly reported as empty.
     fn take(&mut self, packet: &Packet, place: Place, queueing: &Queueing) {
         let pipeline = self.pipeline(packet) as usize;
         if let Some(map) = &mut self.empty {
@@ -392,7 +399,7 @@ impl FlowTable {
         }
     }
 
-    /// The bitmap of empty queues is read anew.
+    /// Copies the state of the queues to the bitmaps of empty queues.
     // BFC-38
     pub fn refresh(&mut self, queueing: &Queueing) {
         if let Some(map) = &mut self.empty {
@@ -400,11 +407,11 @@ impl FlowTable {
         }
     }
 
-    /// A packet that counted has left.
+    /// Removes a departing packet from its entry. The packet was counted on arrival.
     #[inline]
     pub fn departed(&mut self, now: Time, port: u16, packet: &Packet) {
         let index = self.index(port, packet);
-        // A packet that is here keeps its entry.
+        // The entry is present: entries with packets in the switch are not removed.
         if let Some(entry) = self.entries.get_mut(index) {
             debug_assert!(
                 entry.size > 0,
@@ -422,14 +429,14 @@ impl FlowTable {
         self.entries.prefetch(self.index(port, packet));
     }
 
-    /// Number of the queue that a packet's entry names.
+    /// Returns the queue number in the entry of a packet's flow, if the table contains the entry.
     #[inline]
     pub fn queue(&self, port: u16, packet: &Packet) -> Option<u16> {
         let entry = self.entries.get(self.index(port, packet));
         entry.map(|entry| entry.queue)
     }
 
-    /// Packets that the table believes to be in the switch.
+    /// Returns the number of packets in the switch according to the table.
     pub fn packets(&self) -> u64 {
         self.entries.values().map(|e| u64::from(e.size)).sum()
     }

@@ -1,8 +1,9 @@
-//! The shared buffer of a switch: which packets may enter, and how many bytes each ingress has.
+//! The shared buffer of a switch. It decides which packets may enter, and counts the bytes of each
+//! ingress.
 //!
-//! Each (ingress port, class) owns a small reserve; beyond it packets live in the pool that all
-//! share; with PFC each pausable ingress has headroom for what still arrives after its XOFF. Which
-//! ingresses are paused is the state of `pipeline/pfc/`.
+//! Each (ingress port, class) has a small reserve. Further packets use a pool that all ingresses
+//! share. With PFC, each pausable ingress also has headroom for packets that arrive after its XOFF.
+//! `pipeline/pfc/` stores which ingresses are paused.
 
 use crate::classes::ClassSet;
 use crate::config::{Accounting, Admission, MmuConfig, Pfc, SwitchConfig};
@@ -13,11 +14,11 @@ use crate::sink::DropCause;
 use crate::space::{Excess, Space};
 use crate::units::{Rate, Time};
 
-/// Bytes of headroom that one ingress port and class needs so that nothing is lost after XOFF
-/// (DESIGN, "Headroom"; IEEE 802.1Qbb Annex O): what is sent during the round trip of the pause,
-/// one largest frame that the upstream is in the middle of, one largest frame that the pause
-/// frame waits for, the pause frame itself after those of the other classes, and what is sent
-/// during the response time. `classes` is the number of classes that PFC pauses.
+/// Returns the headroom in bytes that one ingress port and class needs so that no packet is lost
+/// after XOFF (DESIGN, "Headroom"; IEEE 802.1Qbb Annex O). It is a sum: the bytes that arrive
+/// during the round trip and the response time; one largest frame that the upstream has begun to
+/// send; one largest frame that delays the pause frame; and the pause frames of all classes.
+/// `classes` is the number of classes that PFC pauses.
 // SW-11, SW-54
 #[must_use]
 pub fn headroom_bytes(
@@ -32,7 +33,7 @@ pub fn headroom_bytes(
     in_flight + 2 * u64::from(max_frame) + pauses
 }
 
-/// How many classes PFC pauses.
+/// Returns the number of classes that PFC pauses.
 #[must_use]
 pub fn pausable_classes<H>(config: &SwitchConfig<H>) -> usize {
     let pausable = config.classes.iter().filter(|c| c.buffered && c.pausable);
@@ -42,7 +43,7 @@ pub fn pausable_classes<H>(config: &SwitchConfig<H>) -> usize {
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(32))]
 struct Ingress {
-    /// Bytes in reserve and pool.
+    /// Bytes in the reserve and the pool.
     bytes: u64,
     headroom: u64,
     headroom_limit: u64,
@@ -60,26 +61,28 @@ impl Ingress {
     }
 }
 
-/// The buffer and its books; first what every packet needs.
+/// The buffer of a switch and its byte counters. The fields that every packet needs come first.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Mmu {
     ingress: Vec<Ingress>,
     classes: usize,
     reserved: u64,
-    /// All bytes held: reserve, pool and headroom.
+    /// Bytes in the whole buffer: reserve, pool and headroom.
     pub used: u64,
     pub max_used: u64,
-    /// [`Ingress::calm_below`] of ingresses with empty headroom; 0: no ingress has a fast path.
+    /// Fast-path limit ([`Ingress::calm_below`]) of ingresses with empty headroom. 0: no ingress
+    /// has a fast path.
     calm_below: u32,
     pausable: ClassSet,
-    /// Other books in the place of these fields.
+    /// Counters of the ns-3 replay, which replace those of this file.
     ns3: Option<Box<Books>>,
     shared_used: u64,
     shared_bytes: u64,
-    /// The pool, and what victim ports may fill beside it.
+    /// Bytes of the pool, plus the bytes that victim ports may use in addition.
     room_bytes: u64,
-    /// One largest frame for every pausable ingress: the end of the pool that nothing may count on.
+    /// Bytes of one largest frame for every pausable ingress. This part of the pool is kept for the
+    /// frames that cross a threshold.
     last_frames: u64,
     admission: Admission,
     buffer_bytes: u64,
@@ -88,11 +91,11 @@ pub(crate) struct Mmu {
     headroom_used: u64,
     /// Upper limit of `headroom_used` in bytes; `u64::MAX` without a shared pool.
     headroom_pool: u64,
-    /// Most headroom bytes that any ingress ever used.
+    /// Maximum of the headroom bytes of any ingress.
     pub max_headroom: u64,
 }
 
-/// Headroom of a port and class: as configured, or by the formula.
+/// Returns the headroom of a port and class in bytes: the configured value, or that of the formula.
 #[must_use]
 pub fn headroom_of<H>(config: &SwitchConfig<H>, pfc: &Pfc, (rate, delay_ps): (Rate, Time)) -> u64 {
     pfc.headroom.unwrap_or_else(|| match pfc.accounting {
@@ -109,9 +112,9 @@ pub fn headroom_of<H>(config: &SwitchConfig<H>, pfc: &Pfc, (rate, delay_ps): (Ra
     })
 }
 
-/// How a buffer is divided: `(reserved, headroom, shared)` bytes of all ports together; `shared`
-/// is negative where reserve and headroom need more than there is. Headroom beside the buffer
-/// does not count.
+/// Returns the division of a buffer as `(reserved, headroom, shared)`, in bytes over all ports.
+/// `shared` is negative if reserve and headroom exceed the buffer. Headroom outside the buffer does
+/// not count.
 // SW-19, SPFC-05
 #[must_use]
 pub fn division<H>(config: &SwitchConfig<H>, ports: &[(Rate, Time)]) -> (u64, u64, i64) {
@@ -125,12 +128,12 @@ pub fn division<H>(config: &SwitchConfig<H>, ports: &[(Rate, Time)]) -> (u64, u6
     if let Admission::Pfc(pfc) = admission
         && pfc.accounting != Accounting::Pool
     {
-        (buffered, pausable) = (1, 1); // NS3-10: once per port, however many classes there are
+        (buffered, pausable) = (1, 1); // NS3-10: once per port, for any number of classes
     }
     let reserved = reserved_bytes * buffered * ports.len() as u64;
     let headroom = match admission {
         Admission::Pfc(pfc) if !pfc.headroom_beside => {
-            // SW-56: a pool takes the place of the headroom of each port
+            // SW-56: a headroom pool replaces the headroom of each port
             pfc.headroom_pool.unwrap_or_else(|| {
                 let all = ports.iter().map(|&link| headroom_of(config, &pfc, link));
                 all.sum::<u64>() * pausable
@@ -231,64 +234,65 @@ impl Mmu {
         }
     }
 
-    /// Prefetches the books of an ingress.
+    /// Prefetches the counters of an ingress port.
     #[inline]
     pub fn prefetch(&self, port: u16) {
         prefetch(&self.ingress, (port as usize + 1) * self.classes - 1);
     }
 
-    /// What of `bytes` lies beyond the ingress' reserve.
+    /// Returns the part of `bytes` that exceeds the reserve of an ingress.
     // SW-10
     #[inline]
     const fn beyond(&self, bytes: u64) -> u64 {
         bytes.saturating_sub(self.reserved)
     }
 
-    /// SW-18: each ingress that is not paused can still put the frame in the pool that crosses its
-    /// threshold.
+    /// SW-18: returns true if the pool has room for one largest frame of every pausable ingress.
+    /// The frame that crosses a threshold then fits.
     #[inline]
     pub const fn room_for_last_frames(&self) -> bool {
         self.shared_used + self.last_frames <= self.shared_bytes
     }
 
-    /// SPFC-08: the same of the pool and what victim ports have beside it.
+    /// SPFC-08: returns true if the pool and the additional space of victim ports have room for one
+    /// largest frame of every pausable ingress.
     pub const fn room_for_victims(&self) -> bool {
         self.shared_used + self.last_frames <= self.room_bytes
     }
 
-    /// Bytes that victim ports may fill beside the pool.
+    /// Returns the bytes that victim ports may use in addition to the pool.
     pub const fn beside_bytes(&self) -> u64 {
         self.room_bytes - self.shared_bytes
     }
 
-    /// Bytes that ingresses hold beyond the pool.
+    /// Returns the number of bytes by which the ingresses exceed the pool.
     pub const fn beyond_the_pool(&self) -> u64 {
         self.shared_used.saturating_sub(self.shared_bytes)
     }
 
-    /// Bytes of the shared pool that are free.
+    /// Returns the free bytes of the shared pool.
     #[inline(always)]
     pub const fn free(&self) -> u64 {
         self.shared_bytes.saturating_sub(self.shared_used)
     }
 
-    /// Bytes of the whole buffer.
+    /// Returns the bytes of the whole buffer.
     pub const fn buffer_bytes(&self) -> u64 {
         self.buffer_bytes
     }
 
-    /// The whole buffer over the number of ports.
+    /// Returns the bytes of the whole buffer, divided by the number of ports.
     pub const fn equal_share(&self) -> u64 {
         self.buffer_bytes / self.ports
     }
 
-    /// Whether the upstream of an ingress may be told to stop, as bits of classes.
+    /// Returns the classes that PFC may pause upstream, as a bit set.
     #[inline(always)]
     pub const fn pausable(&self) -> ClassSet {
         self.pausable
     }
 
-    /// Bytes of an ingress beyond its reserve.
+    /// Returns the bytes of an ingress beyond its reserve.
     pub fn excess(&self, port: u16, class: u8) -> Excess {
         if let Some(books) = &self.ns3 {
             return books.excess(port, class);
@@ -300,7 +304,8 @@ impl Mmu {
         }
     }
 
-    /// What an ingress holds, beside the threshold that it is compared with.
+    /// Returns the bytes of an ingress and of the pool, together with the given threshold, for
+    /// reports.
     // SPFC-40, RCD-13
     pub fn level_beside(&self, port: u16, class: u8, threshold_bytes: u64, victim: bool) -> Level {
         if let Some(books) = &self.ns3 {
@@ -315,9 +320,8 @@ impl Mmu {
         }
     }
 
-    /// Stores a packet that fits the reserve of its ingress, if the fast path allows it. False:
-    /// call
-    /// [`Mmu::verdict`].
+    /// Stores a packet that fits the reserve of its ingress, if the fast path allows it. If this
+    /// returns false, the caller uses [`Mmu::verdict`].
     // SW-10
     #[inline(always)]
     pub fn enter_reserve(&mut self, port: u16, class: u8, size: u64) -> bool {
@@ -394,7 +398,7 @@ impl Mmu {
         }
     }
 
-    /// Stores an accepted packet. Returns what its ingress then has.
+    /// Stores an accepted packet. Returns the bytes of its ingress beyond the reserve.
     #[inline(always)]
     pub fn enter(&mut self, port: u16, class: u8, size: u64, space: Space) -> Excess {
         self.used += size;
@@ -436,8 +440,8 @@ impl Mmu {
         }
     }
 
-    /// Removes a packet that came in by `port`. Returns what its ingress then has; `None`: it had
-    /// nothing beyond its reserve.
+    /// Removes a packet that arrived by `port`. Returns the bytes of its ingress beyond the
+    /// reserve, or `None` if the ingress used only its reserve.
     #[inline(always)]
     pub fn leave(&mut self, port: u16, class: u8, size: u64) -> Option<Excess> {
         debug_assert!(
@@ -461,7 +465,7 @@ impl Mmu {
             return None;
         }
         let before = ingress.bytes.saturating_sub(self.reserved);
-        // SW-14: what leaves frees the headroom first.
+        // SW-14: departing bytes free the headroom first.
         let from_headroom = ingress.headroom.min(size);
         debug_assert!(
             self.headroom_used >= from_headroom,
@@ -488,7 +492,8 @@ impl Mmu {
         })
     }
 
-    /// Which bytes the egress threshold compares: the queue's (true) or the port's.
+    /// Returns true if the egress threshold applies to the bytes of the queue, false if to those of
+    /// the port.
     #[inline]
     pub const fn per_queue(&self) -> bool {
         matches!(
@@ -500,7 +505,7 @@ impl Mmu {
         )
     }
 
-    /// Compares the books with each other; tells what does not add up.
+    /// Compares the byte counters of the buffer with each other. The error describes a difference.
     pub fn audit(&self) -> Result<(), String> {
         if let Some(books) = &self.ns3 {
             return books.audit(self.used);

@@ -100,22 +100,22 @@ pub enum Stranded {
     Wait,
 }
 
-/// Which ports have a dead link.
+/// The ports whose link is down.
 #[derive(Debug)]
 struct DeadPorts {
     dead: Vec<bool>,
     stranded: Stranded,
 }
 
-/// Per class, as bits: what `SwitchConfig::classes` says.
+/// Class properties from `SwitchConfig::classes`, as one bit set per property.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ClassBits {
     pub buffered: ClassSet,
     pub ecn: ClassSet,
     pub int: ClassSet,
-    /// Classes that ECN marks when they join a queue.
+    /// Classes that ECN marks when packets join a queue.
     pub marked_at_enqueue: ClassSet,
-    /// Classes that ECN marks when they leave.
+    /// Classes that ECN marks when packets leave a queue.
     pub marked_at_depart: ClassSet,
 }
 
@@ -136,16 +136,16 @@ impl ClassBits {
     }
 }
 
-/// The parts of a switch. The fields, and those of the parts, stand in the order in which most
-/// packets need them, so that they take few cache lines.
+/// The parts of a switch. Fields that most packets need come first, so that they use few cache
+/// lines.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Pipeline {
     pub(crate) routes: Routes,
     pub(crate) class: ClassBits,
-    /// Optional steps of the switch.
+    /// Optional steps that this switch executes.
     pub(crate) steps: Steps,
-    /// INT is written on data packets.
+    /// True if INT is written on data packets.
     pub(crate) int: bool,
     /// The part of the switch's number that INT's pathID contains.
     pub(crate) path_id: u32,
@@ -153,23 +153,23 @@ pub struct Pipeline {
     pub(crate) queueing: Queueing,
     pub(crate) mmu: Mmu,
     pub(crate) pfc: Pfc,
-    /// `None`: neither links nor routes have changed yet.
+    /// The ports whose link is down; `None`: neither links nor routes have changed yet.
     dead: Option<Box<DeadPorts>>,
     pub(crate) counters: SwitchCounters,
     pub(crate) marker: Option<Marker>,
-    /// The form of INT records; `None`: they are exact and count sent bytes.
+    /// Format of INT records; `None`: exact records that count sent bytes.
     pub(crate) int_as: Option<IntConfig>,
-    /// Bytes in VOQs, if packets that were parked report these by INT.
+    /// Bytes in all VOQs, if parked packets report them by INT.
     pub(crate) voq_bytes: Option<u64>,
     pub(crate) port_counters: Vec<SwitchPortCounters>,
-    /// Which packets the flow table counts.
+    /// Selects the packets that the flow table counts.
     pub(crate) sampling: Sampling,
     pub(crate) clock: Option<Box<Clock>>,
     pub(crate) shaper: Option<Box<Shaper>>,
     pub(crate) trimmer: Option<Box<TrimCounts>>,
     /// The state of a path policy that reads the loads of ports.
     by_load: Option<Box<ByLoad>>,
-    /// The signal of the switch to senders.
+    /// The scheme that sends notices to senders.
     pub(crate) signal: Option<Box<Signal>>,
     /// The schemes of the links.
     pub(crate) links: Option<Box<Links>>,
@@ -251,8 +251,8 @@ impl Pipeline {
         core
     }
 
-    /// The egress port of a packet by the loads of the equal-cost ports; `None` if no port leads to
-    /// its destination.
+    /// Returns the egress port of a packet, selected by the loads of the equal-cost ports, or
+    /// `None` if no port leads to its destination.
     // PTH-01: the policy reads this switch; PTH-03: with the packets handled before
     #[inline(never)]
     pub(crate) fn port_by_load(&mut self, now: Time, packet: &Packet) -> Option<u16> {
@@ -268,8 +268,8 @@ impl Pipeline {
         Some(policy.choose(&cx, packet, ports))
     }
 
-    /// Keeps the choice of [`Classifier::place`] for an accepted packet. Returns the queue, and
-    /// true if the flow table has no other packet of its flow here.
+    /// Updates the tables for an accepted packet that [`Classifier::place`] assigned. Returns the
+    /// queue, and true if the flow-table entry has no other packet in the switch.
     #[inline(always)]
     pub(crate) fn commit(
         &mut self,
@@ -312,7 +312,7 @@ impl Pipeline {
         }
     }
 
-    /// Checks the guarantees of the driver.
+    /// Checks in debug builds that an arriving packet satisfies the guarantees of the driver.
     #[inline(always)]
     pub(crate) fn check_arrival(&self, in_port: u16, packet: &Packet) {
         debug_assert!(in_port < self.ports(), "port {in_port} of {}", self.ports());
@@ -340,7 +340,7 @@ impl Pipeline {
         self.dead.as_ref().is_some_and(|d| d.dead[port as usize])
     }
 
-    /// Links or routes change: from now on the switch checks links.
+    /// Records that links or routes have changed. From now on the switch checks the state of links.
     pub(crate) fn note_change(&mut self) {
         let ports = self.queueing.ports.len();
         self.steps = self.steps.or(Steps::LINKS);
@@ -352,7 +352,8 @@ impl Pipeline {
         });
     }
 
-    /// The link at a port has failed, or is back.
+    /// Records that the link at a port has failed or recovered. `failed` is the fate of packets for
+    /// this port, or `None` after recovery.
     pub(crate) fn set_dead(&mut self, port: u16, failed: Option<Stranded>) {
         self.note_change();
         if let Some(dead) = &mut self.dead {
@@ -361,7 +362,7 @@ impl Pipeline {
         }
     }
 
-    /// True if a packet that is to leave by this port is lost with its link.
+    /// Returns true if packets for this port are dropped because its link is down.
     #[cold]
     #[inline(never)]
     pub(crate) fn is_lost_at(&self, port: u16) -> bool {
@@ -370,15 +371,15 @@ impl Pipeline {
             .is_some_and(|d| d.dead[port as usize] && d.stranded == Stranded::Drop)
     }
 
-    /// Whether the flow table counts a packet. A function of the packet, so that it is the same
-    /// when it leaves.
+    /// Returns true if the flow table counts a packet. The result depends only on packet and
+    /// switch, so it is the same when the packet leaves.
     // BFC-32
     #[inline]
     pub(crate) fn counts(&self, packet: &Packet) -> bool {
         self.sampling.counts(packet)
     }
 
-    /// A frame of the switch's own leaves by a port.
+    /// Counts a control frame of this switch that leaves by a port.
     #[inline]
     pub(crate) fn frame_left(&mut self, port: u16, packet: &Packet) {
         let counters = &mut self.port_counters[port as usize];
@@ -395,7 +396,8 @@ impl Pipeline {
         }
     }
 
-    /// A frame of the switch's own is taken out of its queue without leaving.
+    /// Subtracts a control frame from the queued bytes of INT. It was removed from its queue and is
+    /// not sent.
     pub(crate) fn frame_withdrawn(&mut self, port: u16, frame: &Packet) {
         if self.class.int & 1 != 0 {
             let telemetry = &mut self.queueing.ports[port as usize].telemetry;

@@ -1,9 +1,9 @@
-//! Pairs of ports of a switch.
+//! A set of port pairs of a switch, as a bit matrix.
 
-/// Pairs of (ingress, egress) ports of a switch.
+/// Set of (ingress, egress) port pairs of a switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pairs {
-    /// Number of words for each ingress.
+    /// Number of 64-bit words for each ingress.
     words: usize,
     bits: Vec<u64>,
 }

@@ -60,8 +60,8 @@ impl<S: Sink> Cx<'_, S> {
         Ok(port)
     }
 
-    /// FGC-32: returns for an ACK the port through which its packet came. Records that port for a
-    /// data packet.
+    /// FGC-32: for a data packet, records its ingress port. For an ACK, returns the port through
+    /// which the acknowledged packet arrived.
     fn follow_trail(&mut self, id: PacketId, packet: &Packet) -> Option<u16> {
         match packet.kind() {
             Kind::Ack | Kind::Nak => self.arena.trail_mut(id).pop(),
@@ -78,7 +78,8 @@ impl<S: Sink> Cx<'_, S> {
         }
     }
 
-    /// Returns the queue that a packet will join at a port. Changes nothing but the random stream.
+    /// Selects the queue that a packet will join at a port. Changes only the state of the random
+    /// generator.
     #[inline(always)]
     pub(crate) fn classify(&mut self, port: u16, packet: &Packet) -> Place {
         let draw = &mut || self.sink.draw();
@@ -122,7 +123,8 @@ impl<S: Sink> Cx<'_, S> {
         Verdict::Accept
     }
 
-    /// Checks the limits that shaped and trimmed classes have in packets.
+    /// Applies queue limits that are counted in packets: drops a credit if the shaper's queue is
+    /// full, and trims a packet if its queue is full.
     #[inline(never)]
     fn admit_to_short_queue(&mut self, port: u16, class: u8, id: PacketId) -> Verdict {
         let shaper = self.core.shaper.as_ref();
@@ -135,7 +137,8 @@ impl<S: Sink> Cx<'_, S> {
         }
     }
 
-    /// Charges a packet to its ingress. PFC then pauses the upstream if the ingress has too much.
+    /// Adds a packet to the buffer counters of its ingress. PFC then pauses the upstream if the
+    /// ingress exceeds its threshold.
     #[inline(always)]
     fn enter_buffer(
         &mut self,
@@ -162,8 +165,8 @@ impl<S: Sink> Cx<'_, S> {
         Ok(())
     }
 
-    /// Lets a packet join its queue, counts it for the signals, and returns what it found there.
-    /// The caller kicks the port.
+    /// Appends a packet to its queue and counts it for the signals. Returns the state of the queue
+    /// before that. The caller requests a transmission.
     #[inline(always)]
     pub(crate) fn enqueue(
         &mut self,
@@ -219,7 +222,8 @@ impl<S: Sink> Cx<'_, S> {
         self.core.queueing.pop(port, self.arena)
     }
 
-    /// Returns the buffer that a departing packet used. True if PFC is to resume its upstream.
+    /// Releases the buffer space of a departing packet. Returns true if PFC must resume its
+    /// upstream.
     #[inline(always)]
     pub(crate) fn leave_buffer(&mut self, packet: &Packet) -> bool {
         packet.has(flag::BUFFERED) && {
@@ -267,7 +271,7 @@ impl<S: Sink> Cx<'_, S> {
         }
     }
 
-    /// Changes the exact INT record of a packet to what the configuration demands.
+    /// Converts the exact INT record of a packet to the configured format.
     #[cold]
     #[inline(never)]
     fn rewrite_int(&mut self, port: u16, id: PacketId, packet: &Packet) {
@@ -288,7 +292,7 @@ impl<S: Sink> Cx<'_, S> {
         }
     }
 
-    /// Marks a data packet by ECN if the bytes of its queue or port demand it.
+    /// Marks a data packet by ECN, depending on the bytes of its queue or port.
     // SW-30, SW-32, SW-34
     #[inline(always)]
     fn mark(&mut self, port: u16, queue: QueueId, id: PacketId) {
@@ -348,7 +352,7 @@ impl<S: Sink> Cx<'_, S> {
         }
     }
 
-    /// Opens the shaped queues that are due, and schedules the next call.
+    /// Lets the shaped queues send whose delay has ended, and schedules the next call.
     pub(crate) fn open_shaped(&mut self) {
         let core = &mut *self.core;
         if let Some(shaper) = &mut core.shaper {
@@ -356,8 +360,8 @@ impl<S: Sink> Cx<'_, S> {
         }
     }
 
-    /// Removes a packet that was taken out of its queue, and did not leave, from all counts but
-    /// those of the buffer.
+    /// Removes a packet from all counters except those of the buffer. It was taken out of its queue
+    /// and is not sent.
     pub(crate) fn withdraw(&mut self, port: u16, queue: QueueId, packet: &Packet) {
         let core = &mut *self.core;
         let class = packet.class();

@@ -1,14 +1,16 @@
-//! The place of a packet in a switch, as the classifier selects it.
+//! The queue of a packet in a switch, as the classifier selects it.
 
 use crate::hash::mix32;
 use crate::ids::QueueId;
 
-/// The queue that a packet will join. `commit` changes the tables accordingly.
+/// Result of the classifier: the queue that a packet will join. The tables change only when the
+/// packet is accepted (`commit`).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
-    /// Index of the queue. [`QueueId::NONE`]: a queue of its own that does not exist yet.
+    /// Index of the queue. [`QueueId::NONE`]: the packet is parked, or its flow's own queue does
+    /// not exist yet.
     pub queue: QueueId,
-    /// Entry of the flow table, if there is one.
+    /// Index of the flow-table entry, if the switch has a flow table.
     pub entry: u64,
     /// How the flow got its queue.
     pub assigned: Assigned,
@@ -17,11 +19,11 @@ pub(crate) struct Place {
 /// How a flow got its queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Assigned {
-    /// It had the queue before this packet.
+    /// The flow had the queue before this packet.
     Before,
-    /// It got an empty queue.
+    /// The flow got an empty queue.
     Empty,
-    /// All queues were in use, and one was drawn.
+    /// All queues were in use, and the flow shares one of them.
     Shared,
 }
 
@@ -38,8 +40,8 @@ impl Place {
     }
 }
 
-/// Returns the queue of a flow by its hash, below `queues`. It is the same at all switches (BFC
-/// paper §3.2).
+/// Returns the queue of a flow: its hash, mapped to a number below `queues`. It is the same at all
+/// switches (BFC paper §3.2).
 // SW-24
 #[inline]
 pub(crate) fn hashed(hash: u32, queues: u16) -> u16 {

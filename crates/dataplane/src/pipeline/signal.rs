@@ -1,16 +1,16 @@
-//! What a switch writes on packets: ECN marks and INT.
+//! Signals that a switch writes on packets: ECN marks and INT.
 
 use crate::config::{EcnConfig, IntConfig, Red, Scope};
 use crate::int::{Counter, IntFormat, IntHop};
 use crate::units::Rate;
 
-/// ECN of a switch.
+/// ECN marking of a switch.
 #[derive(Debug)]
 pub(crate) struct Marker {
-    /// The profile of each port.
+    /// RED profile of each port: two thresholds and a probability.
     profiles: Vec<Red>,
     pub scope: Scope,
-    /// ACKs and pause frames draw as well.
+    /// True if ACKs and pause frames draw a random number too, as in ns-3.
     pub replay: bool,
 }
 
@@ -24,13 +24,14 @@ impl Marker {
         }
     }
 
-    /// This many bytes are never marked at a port, nor are fewer.
+    /// Returns the number of queued bytes up to which a port never marks a packet.
     pub fn unmarked(&self, port: u16) -> u32 {
         let kmin_bytes = self.profiles[port as usize].kmin_bytes;
         u32::try_from(kmin_bytes).unwrap_or(u32::MAX)
     }
 
-    /// Whether a packet that sees `bytes` in its scope is marked; `unit` draws from [0, 1).
+    /// Returns true if a packet is marked. `bytes` is the length of its queue or port. `unit` draws
+    /// a number from [0, 1).
     // SW-30, NS3-15
     #[inline]
     pub fn marks(&self, port: u16, bytes: u64, unit: impl FnOnce() -> f64) -> bool {
@@ -45,8 +46,9 @@ impl Marker {
     }
 }
 
-/// Makes a hop, which is exact, what the configuration has written. All bytes
-/// that ever joined the port's queues have left, this packet with them, or still wait: `arrived`.
+/// Converts an exact INT record to the configured counter and format. `arrived` is the number of
+/// bytes that ever joined the queues of the port: sent bytes, including this packet, plus queued
+/// bytes.
 // HPCC-30, HPCC-31
 pub(crate) fn rewrite(int: IntConfig, hop: &mut IntHop, arrived: u64) {
     if int.counter == Counter::Arrived {

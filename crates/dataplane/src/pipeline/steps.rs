@@ -1,5 +1,4 @@
-//! Names of the steps of a packet through a switch: which optional steps a switch has, and what a
-//! hop scheme sees at each step.
+//! Optional steps of a packet in a switch, and the steps that a hop scheme observes.
 
 use crate::packet::{Packet, PacketId};
 
@@ -78,12 +77,12 @@ impl Steps {
     }
 }
 
-/// What a packet found when it joined its queue.
+/// State of a queue immediately before a packet joins it.
 #[derive(Clone, Copy, Debug)]
 pub struct Found {
-    /// Bytes that its queue held before it.
+    /// Bytes in the queue, without the packet.
     pub bytes: u64,
-    /// The flow table knows of no other packet of its flow here.
+    /// True if the packet's flow-table entry has no other packet in the switch.
     pub alone: bool,
 }
 
@@ -95,7 +94,7 @@ pub enum Step<'a> {
     Arrive(&'a Packet),
     /// A packet that arrived is dropped.
     Refuse(&'a Packet),
-    /// A packet that the scheme parks is in the buffer.
+    /// The switch has stored a packet in its buffer that the scheme decided to park.
     Park {
         /// The port by which it will leave.
         port: u16,
@@ -153,9 +152,9 @@ pub enum Step<'a> {
     /// Packets were taken out of queues.
     // LNK-27
     Emptied,
-    /// A multiple of the period that the scheme requested.
+    /// A multiple of the period that the scheme requested has passed.
     Tick,
-    /// A timer of the switch has expired, perhaps for another reason.
+    /// A timer of the switch has expired. It may belong to another part of the switch.
     Timer,
     /// A frame of the scheme arrived from the neighbour.
     Frame {
@@ -168,14 +167,14 @@ pub enum Step<'a> {
     },
 }
 
-/// Decision of a hop scheme at a step. Only `Step::Arrive` can park a packet, and only
-/// `Step::Frame` is handled.
+/// Decision of a hop scheme at a step. Only `Step::Arrive` may return `Park`, and only
+/// `Step::Frame` may return `Handled`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The switch goes on.
+    /// The switch continues as usual.
     Continue,
-    /// The scheme stores the packet once it is in the buffer.
+    /// The scheme will park the packet after the switch has stored it in the buffer.
     Park,
-    /// The frame does not act on the port besides.
+    /// The scheme has handled the frame. The frame has no further effect on the port.
     Handled,
 }

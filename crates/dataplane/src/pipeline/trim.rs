@@ -1,5 +1,5 @@
-//! Trimming: a data packet that finds its queue full loses its payload; its header goes on,
-//! before the data, or back to its sender (`specs/ndp.md`).
+//! Trimming: a data packet that finds its queue full loses its payload. Its header is forwarded
+//! with priority over data, or returned to its sender (`specs/ndp.md`).
 
 use super::context::Cx;
 use super::path::Verdict;

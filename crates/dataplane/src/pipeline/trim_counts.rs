@@ -1,14 +1,14 @@
-//! How many data packets wait in each queue that trims (`specs/ndp.md`).
+//! Counts of the data packets in queues that trim packets (`specs/ndp.md`).
 
 use crate::classes::DATA_CLASS;
 use crate::config::TrimConfig;
 
-/// The packets that wait in queues that trim.
+/// Number of data packets in each queue that trims packets when it is full.
 #[derive(Debug)]
 pub(crate) struct TrimCounts {
     pub config: TrimConfig,
     classes: usize,
-    /// Data packets that wait, per (port, class).
+    /// Number of queued data packets, per (port, class).
     waiting: Vec<u16>,
 }
 
@@ -35,7 +35,8 @@ impl TrimCounts {
         self.waiting[at] += u16::from(class >= DATA_CLASS);
     }
 
-    /// How many are counted at a port and class, if there is such a class.
+    /// Returns the number of data packets counted at a port and class, or `None` if there is no
+    /// such class.
     pub fn waiting(&self, port: u16, class: u8) -> Option<u16> {
         (usize::from(class) < self.classes).then(|| self.waiting[self.at(port, class)])
     }

@@ -1,4 +1,4 @@
-//! What BFC at a switch is: plain data, one choice per question (`specs/bfc.md`).
+//! Configuration of BFC at a switch, with one field per design choice (`specs/bfc.md`).
 
 use crate::declaration::{Declaration, Needs, NetworkFacts, lost_pauses};
 use crate::properties::{Finding, Properties, Property, Rule};
@@ -14,22 +14,23 @@ crate::words! {
     }
 }
 
-/// Bitmaps of all queues that should be paused, sent by every port of a switch.
+/// Configuration of periodic bitmaps: every port of a switch sends a list of all queues that must
+/// be paused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BitmapConfig {
-    /// Time between two of them, in ps; all switches send at its multiples.
+    /// Time between two bitmaps, in ps. All switches send them at multiples of it.
     pub period_ps: Time,
-    /// Bytes of the frame.
+    /// Size of a bitmap frame, in bytes.
     pub frame_bytes: u16,
-    /// Besides them, a queue's pause and resume are told at once by frames of their own. If not, a
-    /// pause waits for the next bitmap, and a resume is a bitmap at once.
+    /// True if each pause and resume is also signalled immediately by a frame of its own. If false,
+    /// a pause waits for the next bitmap, and a resume sends a bitmap immediately.
     pub edges: bool,
 }
 
-/// All packets, as a share in 1/65536.
+/// Value of [`BfcConfig::sampling`] for which all packets are counted.
 pub const ALL_PACKETS: u32 = 1 << 16;
 
-/// BFC at a switch.
+/// Configuration of BFC at a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BfcConfig {
     /// Pause threshold = `threshold_factor`/65536 · (HRTT + τ) · rate / N_active.
@@ -38,28 +39,30 @@ pub struct BfcConfig {
     pub floor_bytes: u64,
     /// τ: added to HRTT in the threshold, in ps.
     pub tau_ps: Time,
-    /// The arriving packet counts in the queue length that is compared with the threshold.
+    /// True if the queue length that is compared with the threshold includes the arriving packet.
     pub count_arriving: bool,
-    /// A packet whose flow has no other packet in the switch never pauses its upstream queue.
+    /// True if a packet whose flow has no other packet in the switch never pauses its upstream
+    /// queue.
     pub first_exempt: bool,
-    /// 1-hop round trip in ps; `None`: from the port's links (propagation both ways).
+    /// 1-hop round trip in ps; `None`: computed from the port's links (propagation both ways).
     pub hrtt_ps: Option<Time>,
-    /// Bytes of a pause or resume frame.
+    /// Size of a pause or resume frame, in bytes.
     pub frame_bytes: u16,
-    /// Upstream queues that a neighbour may have (size of the pause counters per ingress).
+    /// Maximum number of queues at a port of an upstream neighbour. It sets the number of pause
+    /// counters per ingress.
     pub upstream_queues: u16,
-    /// What a pause names.
+    /// Object that a pause stops: a queue or a flow.
     pub by: PauseBy,
-    /// Periodic bitmaps, if used.
+    /// Periodic bitmaps; `None`: none are sent.
     pub bitmap: Option<BitmapConfig>,
-    /// Share of the packets that flow table and pause counters see, in 1/65536.
+    /// Share of the packets that flow table and pause counters count, in 1/65536.
     pub sampling: u32,
-    /// Port pairs that could form a pause cycle are exempt.
+    /// True if port pairs that could form a pause cycle never pause.
     pub elide: bool,
 }
 
 impl BfcConfig {
-    /// §3.3.2 of the BFC paper, with the first packet of a flow exempt (BFC-09).
+    /// Design of §3.3.2 of the BFC paper, with the first packet of a flow exempt (BFC-09).
     pub const PAPER: Self = Self {
         threshold_factor: 1 << 16,
         floor_bytes: 0,

@@ -143,7 +143,7 @@ impl Bfc {
         }
     }
 
-    /// Returns what a packet can pause upstream: the number of its queue there, or of its flow.
+    /// Returns the number of the upstream queue, or of the flow, that a packet can pause.
     #[inline]
     const fn names(&self, packet: &Packet) -> u32 {
         match self.config.by {
@@ -173,8 +173,9 @@ impl Bfc {
         }
     }
 
-    /// BFC-09: returns true if a packet is over the threshold. `found` describes its queue before
-    /// it joined.
+    /// BFC-09: returns true if an arriving packet counts towards a pause of its upstream. Its queue
+    /// must exceed the threshold, its flow must not be exempt, and its port pair must be allowed to
+    /// pause. `found` is the state of its queue before the packet.
     #[inline(always)]
     fn is_over(&self, egress: u16, active: u32, found: Found, packet: &Packet) -> bool {
         let queued = if self.config.count_arriving {
@@ -196,7 +197,8 @@ impl Bfc {
         *counter == 1
     }
 
-    /// BFC-06: counts the departure of such a packet. Returns true on 1 → 0: resume.
+    /// BFC-06: counts the departure of a packet that was over the threshold. Returns true on 1 → 0:
+    /// resume.
     #[inline]
     fn under(&mut self, packet: &Packet) -> bool {
         let key = self.key(packet);

@@ -1,4 +1,4 @@
-//! `[scheme.bfc]`.
+//! Parameters of BFC in scenarios (`[scheme.bfc]`).
 
 use super::config::{BfcConfig, BitmapConfig, PauseBy};
 use crate::config::Alpha;
@@ -6,7 +6,7 @@ use crate::declaration::{Around, Spec};
 use crate::param::{Conflict, InNetwork, MAX_SIZE_BYTES, Param};
 use crate::units::{NS, Time};
 
-/// `"edges"` sends no bitmaps.
+/// Values of `tell` with which bitmaps are sent. `"edges"` sends none.
 const BITMAPS: &[&str] = &["edges+bitmap", "bitmap"];
 const NO_BITMAPS: &str = "`tell` = \"edges\" sends no bitmaps";
 
@@ -18,7 +18,7 @@ pub const NIC_QUEUES: Param = Param::count("queues", 1, 32_768)
         "that BFC can pause one by one (authors' code of BFC)",
     )
     .about("Queues that BFC can pause one by one.");
-/// Why they would do nothing.
+/// Reason for which NIC queues have no effect without BFC pauses of queues.
 pub const NO_NIC_QUEUES: &str = "no BFC pause tells the NIC's queues apart";
 
 crate::words! {

@@ -90,8 +90,8 @@ pub struct CreditConfig {
     pub aggregation: Option<Aggregation>,
     /// Time at which a credit is earned.
     pub at: CreditAt,
-    /// Parked bytes of a destination above which its credits are withheld (BDP of the fastest
-    /// port).
+    /// Parked bytes of a destination above which its credits are withheld. A multiple of the hop
+    /// BDP refers to the fastest port.
     pub delay: Option<Amount>,
     /// Size of a credit frame without entries, in bytes.
     pub frame_bytes: u16,
@@ -104,7 +104,8 @@ pub struct CreditConfig {
 pub struct WindowConfig {
     /// Unit of the windows.
     pub unit: WindowUnit,
-    /// Initial window. For a multiple of the hop BDP, C·T is added if credits are aggregated.
+    /// Initial window. A multiple of the hop BDP is increased by C·T (rate times credit interval)
+    /// if credits are aggregated.
     pub initial: Amount,
     /// Number of table entries that destinations share by hash; `None`: one entry per destination.
     pub entries: Option<u32>,

@@ -14,8 +14,9 @@ const MOST_IN_FRAME: usize = 66;
 #[derive(Clone, Copy, Debug)]
 struct Pending {
     dst: u32,
-    /// Units earned but not sent yet, and the bytes of their packets.
+    /// Units earned but not sent yet.
     units: u32,
+    /// Bytes of the packets that earned these units.
     bytes: u64,
     /// Sequence number of the last packet that arrived.
     seen: u32,

@@ -96,9 +96,9 @@ pub struct Floodgate {
     max_frame: u16,
     /// Initial window and direction of destinations, indexed by the set of routes.
     ways: Vec<Way>,
-    /// `to_switch`: ports whose neighbour is a switch. `upward`: ports that lead away from the
-    /// hosts.
+    /// True for ports whose neighbour is a switch.
     to_switch: Vec<bool>,
+    /// True for ports that lead away from the hosts.
     upward: Vec<bool>,
     windows: Option<Windows>,
     credits: Option<Owed>,
@@ -122,9 +122,9 @@ pub struct Floodgate {
     /// Port that is sending a packet right now. It needs no call to start sending.
     departing: Option<u16>,
     timers: Timers<Timer>,
-    /// `vup_set`, `clear_set`: the timer of the ingress pipeline, or of the removal of entries, is
-    /// set.
+    /// True while a `Timer::Vup` is pending.
     vup_set: bool,
+    /// True while a `Timer::Clear` is pending.
     clear_set: bool,
     /// Buffers that are reused so that no memory is allocated per packet.
     ready: Vec<u32>,
@@ -165,7 +165,7 @@ impl Floodgate {
         routes.set_of(dst).map(|set| self.ways[set])
     }
 
-    /// Returns the units that a packet takes of its window.
+    /// Returns the number of window units that a packet uses.
     #[inline]
     fn units(&self, packet: &Packet) -> u32 {
         self.windows.as_ref().map_or(1, |w| w.units(packet))
@@ -269,8 +269,8 @@ impl Floodgate {
         of.max_bytes = of.max_bytes.max(of.held_bytes + queued_bytes);
     }
 
-    /// Removes the first packet of a VOQ if it may be sent. Returns it with the rest of its
-    /// destination.
+    /// Removes the first packet of a VOQ if it may be sent. Returns the packet and the remaining
+    /// state of its destination.
     // FG-13
     fn release(
         &mut self,
@@ -544,7 +544,7 @@ impl HopScheme for Floodgate {
         self.pool.for_each(arena, visit);
     }
 
-    /// The scheme's own audit checks pauses at the end of a run.
+    /// Returns false, because the audit of Floodgate checks its pauses at the end of a run.
     fn pauses_upstream(&self) -> bool {
         false
     }

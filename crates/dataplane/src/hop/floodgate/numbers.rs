@@ -3,13 +3,14 @@
 use crate::mixed::MixedMap;
 use crate::units::Time;
 
-/// Data of an egress port towards one destination.
+/// Sequence numbers of the data that one egress port sends to one destination.
 #[derive(Clone, Copy, Debug)]
 struct Stream {
     port: u16,
     dst: u32,
-    /// Units sent, and units credited so far (serial numbers of 32 bits).
+    /// Units sent so far (serial number of 32 bits).
     sent: u32,
+    /// Units credited so far (serial number of 32 bits).
     credited: u32,
     /// Time of the last credit or switchSYN, or of the start of sending.
     credited_ps: Time,

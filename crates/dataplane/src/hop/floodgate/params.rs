@@ -24,7 +24,7 @@ crate::words! {
     }
 }
 
-/// Returns the parameter for a period, or no period.
+/// Returns a parameter whose value is a period or `"off"`.
 pub const fn period(key: &'static str) -> Param {
     Param::time(key, NS).or(&["off"])
 }

@@ -1,4 +1,4 @@
-//! `[scheme.floodgate]`.
+//! Parameters of Floodgate in scenarios (`[scheme.floodgate]`).
 
 use super::config::{
     Aggregation, Amount, CreditAt, CreditConfig, FloodgateConfig, HoldBy, HostPauseBy,

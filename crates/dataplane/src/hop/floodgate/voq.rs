@@ -33,11 +33,13 @@ impl Held {
 /// Counters of the VOQs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PoolCounts {
-    /// VOQs in use, now and at most.
+    /// Number of VOQs in use.
     pub in_use: u32,
+    /// Maximum of `in_use`.
     pub max_in_use: u32,
-    /// Bytes in VOQs, now and at most.
+    /// Bytes in all VOQs.
     pub bytes: u64,
+    /// Maximum of `bytes`.
     pub max_bytes: u64,
     pub packets: u64,
     /// Destinations that share a VOQ, chosen by hash, because none was empty.
@@ -191,8 +193,9 @@ impl Pool {
         (head != NO_PACKET).then_some(head)
     }
 
-    /// Removes the first packet of a VOQ and returns it with the rest of its destination. `behind`:
-    /// the packet moves to the low-priority queue of its port. Returns `None` if the VOQ is empty.
+    /// Removes the first packet of a VOQ. Returns the packet and the remaining state of its
+    /// destination, or `None` if the VOQ is empty. `behind`: the packet moves to the low-priority
+    /// queue of its port.
     pub fn pop(&mut self, voq: u32, behind: bool, arena: &Arena) -> Option<(PacketId, Held)> {
         let v = &mut self.voqs[voq as usize];
         let id = v.head;

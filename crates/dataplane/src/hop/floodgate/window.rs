@@ -84,7 +84,7 @@ impl Windows {
         }
     }
 
-    /// Returns the units that a packet takes of its window.
+    /// Returns the number of window units that a packet uses.
     #[inline]
     pub fn units(&self, packet: &Packet) -> u32 {
         match self.unit {

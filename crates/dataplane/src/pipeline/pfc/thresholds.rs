@@ -22,7 +22,7 @@ pub(super) struct Thresholds {
     pub spared: u64,
     /// Pauses of ports that were victim ports until then.
     pub victim_pauses: u64,
-    /// Maximum of the bytes beyond the pool.
+    /// Maximum number of bytes by which the ingresses exceeded the pool.
     pub beside_bytes: u64,
 }
 

@@ -20,10 +20,10 @@ use crate::units::{Rate, Time};
 use schedule::{Round, Shortest};
 pub use views::{HeldBy, QueueState};
 
-/// One packet in the upper part of a queue's account.
+/// Unit of the number of taken packets in `Queue::account`.
 const TAKEN: u64 = 1 << 40;
 
-/// A queue belongs to one port and one class.
+/// Egress queue of one port and one class.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
 pub(crate) struct Queue {
@@ -84,7 +84,7 @@ pub(crate) struct Taken {
     pub id: PacketId,
 }
 
-/// The counters of a port that signals read.
+/// Counters of a port that ECN and INT read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Telemetry {
     /// Queued bytes of the classes that ECN counts.
@@ -96,11 +96,11 @@ pub(crate) struct Telemetry {
     /// Bytes in VOQs for the port, if ECN counts them.
     pub voq_bytes: u64,
     pub rate_mbps: u32,
-    /// This many bytes are never marked. // SW-30
+    /// Packets are not marked while at most this many bytes are queued. // SW-30
     pub unmarked_bytes: u32,
 }
 
-/// Everything that a frame reads or writes of its port, in one cache line.
+/// State of a port that every frame reads or writes, in one cache line.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
 pub(crate) struct PortQueues {
@@ -127,28 +127,30 @@ pub(crate) struct Queueing {
     pub ports: Box<[PortQueues]>,
     queues: Vec<Queue>,
     classes: u16,
-    /// Queues per port that exist from the start.
+    /// Number of queues per port that exist from the start.
     stride: u16,
     /// First queue of each class, counted from the first of the port.
     offsets: [u16; MAX_CLASSES + 1],
-    /// Class c has a second queue, of class c + `behind`, for packets that leave a VOQ (FG-15). 0:
-    /// there is none.
+    /// Class c + `behind` is a low-priority class for packets of class c that leave a VOQ (FG-15).
+    /// 0: there is no such class.
     behind: u8,
-    /// Each class has one FIFO queue that is never paused by itself, so no rounds are kept.
+    /// True if each class has one FIFO queue that is never paused by itself. Rounds are not used
+    /// then.
     single: bool,
-    /// Pauses name flows (BFC-37).
+    /// True if pauses apply to flows instead of queues (BFC-37).
     by_flow: bool,
     rounds: Vec<Round>,
-    /// Control packets sent for each data packet while both wait; `None`: control first.
+    /// Control packets sent for each data packet while both wait; `None`: control has strict
+    /// priority.
     weight: Option<u16>,
     schedule: Schedule,
-    /// Free queues of single flows.
+    /// Unused queues for single flows.
     spare: Vec<QueueId>,
-    /// Per (port, class), if the schedule needs it.
+    /// Open queues in the order of remaining bytes, per (port, class), if the schedule needs them.
     shortest: Vec<Shortest>,
-    /// Per (port, class), if the schedule needs it: open queues, as bits.
+    /// Open queues as a bit set, per (port, class), if the schedule needs them.
     levels: Vec<u32>,
-    /// Why the ports do not send.
+    /// Reasons for which the ports do not send: pauses, missing credit, shapers.
     pub gate: Box<Gate>,
 }
 
@@ -227,7 +229,7 @@ impl Queueing {
         port as usize * self.classes as usize + class as usize
     }
 
-    /// Inverse of [`Self::at`].
+    /// Returns the port and class of an index that [`Self::at`] returned.
     #[inline]
     const fn port_and_class(&self, at: usize) -> (u16, u8) {
         let classes = self.classes as usize;
@@ -284,7 +286,8 @@ impl Queueing {
         if let Some(id) = self.spare.pop() {
             let queue = &mut self.queues[id.index()];
             debug_assert!(!queue.in_round, "a free queue is in a round");
-            // The count of packets taken goes on, so that probes notice the change of the flow.
+            // Continue the count of taken packets, so that probes detect that the queue has a new
+            // flow.
             let account = queue.account;
             *queue = Queue { account, ..new };
             id
@@ -306,8 +309,8 @@ impl Queueing {
         self.queue_of(port, class + self.behind, 0)
     }
 
-    /// Returns the class of the packets in a queue: for a queue behind those of data, the class
-    /// before it.
+    /// Returns the class of the packets in a queue. For a low-priority queue (FG-15) this is the
+    /// data class that it belongs to.
     pub fn data_class(&self, queue: QueueId) -> u8 {
         let class = self.get(queue).class;
         match self.is_behind(queue) {
@@ -375,8 +378,8 @@ impl Queueing {
         Some(last)
     }
 
-    /// Removes the first frame for the neighbour at a port for which `wanted` returns true.
-    /// `wanted` sees the frames before it, too.
+    /// Removes the first frame for the neighbour at a port for which `wanted` returns true. Calls
+    /// `wanted` with all frames before it, too.
     // SW-44
     pub fn take_frame(
         &mut self,

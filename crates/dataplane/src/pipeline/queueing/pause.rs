@@ -6,7 +6,7 @@ use crate::ids::QueueId;
 use crate::packet::{Arena, NO_PACKET};
 
 impl Queueing {
-    /// Delays a class of a port for its shaper, or stops to delay it.
+    /// Blocks or unblocks a class of a port for its shaper.
     // XP-02
     #[inline]
     pub fn shape(&mut self, port: u16, class: u8, on: bool) {

@@ -20,7 +20,7 @@ pub(super) struct Round {
     /// Number of queues that have packets and are not paused. A paused queue leaves the list only
     /// when it reaches the head, so the list can have more queues.
     pub open: u32,
-    /// The queue at the head has received its quantum of this round.
+    /// True if the queue at the head has received its quantum of this round.
     served: bool,
     /// Number of the queue that sent last, if queues take turns by number.
     last: u16,
@@ -120,7 +120,7 @@ impl Queueing {
         }
     }
 
-    /// SW-51: enters a queue that has a new first packet or is open again.
+    /// SW-51: adds a queue to the ordered queues. It has a new first packet or is open again.
     fn enter_shortest(&mut self, at: usize, queue: QueueId, arena: &Arena) {
         let head = self.queues[queue.index()].head;
         let remaining = arena.cold(head).remaining;

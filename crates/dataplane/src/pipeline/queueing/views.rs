@@ -13,7 +13,7 @@ pub enum HeldBy {
     Class,
     /// The neighbour has no room for its class.
     Room,
-    /// A pause names the queue, or the flow of its first packet, by this number.
+    /// The queue itself, or the flow of its first packet, is paused. This is its number.
     Named(u32),
 }
 
@@ -47,7 +47,8 @@ impl QueueState {
 }
 
 impl Queueing {
-    /// Returns which of 64 queues that exist from the start are empty, as bits.
+    /// Returns which of 64 queues are empty, as bits. The first queue has the index `word` · 64.
+    /// Only queues that exist from the start count.
     pub fn empty_word(&self, word: usize) -> u64 {
         let first = word * 64;
         let all = &self.queues[first..(first + 64).min(self.standing())];
@@ -70,7 +71,8 @@ impl Queueing {
         prefetch(&self.queues, queue.index());
     }
 
-    /// Returns the queue of the last class of a port that sends next. The queue need not exist.
+    /// Returns the queue of the last class of a port that sends next. The index may be invalid if
+    /// no queue can send.
     #[inline]
     fn first_to_send(&self, port: u16) -> QueueId {
         let at = self.at(port, self.classes as u8 - 1);
@@ -108,7 +110,7 @@ impl Queueing {
         }
     }
 
-    /// True if pauses name flows.
+    /// True if pauses apply to flows instead of queues (BFC-37).
     pub const fn holds_flows(&self) -> bool {
         self.by_flow
     }
@@ -141,7 +143,7 @@ impl Queueing {
         }
     }
 
-    /// True if packets wait at a port, and all of them wait for the neighbour.
+    /// True if packets wait at a port and all of them are paused or lack credit of the neighbour.
     pub fn is_stuck(&self, port: u16) -> bool {
         let p = &self.ports[port as usize];
         p.bytes > 0 && p.ready & !self.gate.waits_for_neighbour(port) == 0

@@ -49,7 +49,7 @@ crate::words! {
 /// Value of `victims` in scenarios.
 pub const WORD: &str = "spfc";
 
-/// Meaning of this value.
+/// Description of the value `"spfc"`.
 pub const ABOUT: &str =
     "`\"spfc\"`: ports with victims may fill the buffer before PFC pauses them.";
 
