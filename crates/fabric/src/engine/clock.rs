@@ -2,7 +2,7 @@
 
 use dataplane::units::{NS, Rate, Time, cut_to_ns};
 
-/// How times are rounded.
+/// Precision of the times of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Clock {
     /// Exact to the picosecond.

@@ -11,7 +11,7 @@ use super::network::Network;
 use crate::record::{Counters, Ending, FlowRecord, Outcome, Recorder, StormRecord, ThreadUse};
 
 impl<C: Calendar + Send> Simulation<C> {
-    /// Ends open pauses, runs the audit, and sums up all counters.
+    /// Ends open pauses, runs the audit, and returns the outcome of the run with all counters.
     pub(super) fn close(
         mut self,
         ending: Ending,
@@ -71,7 +71,7 @@ impl<C: Calendar> Network<C> {
     fn unfinished(&mut self) -> Vec<FlowRecord> {
         let mut records = Vec::new();
         for part in &mut self.parts {
-            // Flows that have not ended have repeated packets, too.
+            // Count retransmissions of unfinished flows too.
             let mut repeated = MixedMap::default();
             for nic in &part.nics {
                 nic.for_each_flow(|sent| {

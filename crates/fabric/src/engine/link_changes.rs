@@ -21,8 +21,8 @@ use crate::ids::{LinkId, LocalNode, hosts_of};
 const MOST_NAMED: usize = 200;
 
 impl<C: Calendar> Partition<C> {
-    /// Schedules all changes for nodes of this partition. Deactivates links that are down from the
-    /// start.
+    /// Schedules all link changes that concern nodes of this partition. Deactivates links that are
+    /// down at the start.
     // LNK-01
     pub(super) fn schedule_link_failures(&mut self, part: u32) {
         let Some(states) = &self.faults.states else {
@@ -54,14 +54,15 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// Returns the ends of a link that are in this partition.
+    /// Returns the ends of a link (as the directions on which they send) that are in this
+    /// partition.
     fn ends(&self, link: LinkId, part: u32) -> Vec<LinkId> {
         let other = self.graph.reverse(link);
         let here = |&end: &LinkId| self.places.of(self.graph.sender(end)).part == part;
         [link, other].into_iter().filter(here).collect()
     }
 
-    /// Handles a change of an end of a link, or of the routes of a node.
+    /// Handles an event: a change of one end of a link, or new routes of a node.
     #[cold]
     pub(super) fn change_topology(&mut self, id: u32, up: bool) {
         self.progress_ps = self.core.now;
@@ -142,7 +143,8 @@ impl<C: Calendar> Partition<C> {
         self.switches[switch].reroute(now, routes, allowed, &mut self.arena, sink);
     }
 
-    /// Informs a host about the receivers that it cannot reach.
+    /// Passes a host the connected parts of the network, so that it can determine which receivers
+    /// it cannot reach.
     // LNK-13
     fn set_reach(&mut self, host: LocalNode, parts: Option<&Arc<[u32]>>) {
         let sink = &mut NodeSink::of(&mut self.core, host);
@@ -180,7 +182,7 @@ pub(super) enum Lost {
 }
 
 impl<C> Network<C> {
-    /// Counts frames that were lost on a failed link.
+    /// Returns the number of frames that were in flight on a link when it failed.
     pub fn lost_in_flight(&self, link: LinkId) -> u64 {
         let receiver = self.graph.port(link).peer;
         let states = self.part_of(receiver).faults.states.as_ref();

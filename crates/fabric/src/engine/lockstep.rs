@@ -73,7 +73,7 @@ pub enum Error {
     Unwritable {
         /// The link, named by both ends.
         link: String,
-        /// When the transmission of the packet began, ps.
+        /// Time at which the transmission of the packet began, ps.
         begun_ps: Time,
         /// The value that does not fit.
         why: Unfit,
@@ -97,7 +97,7 @@ pub enum LinkError {
     /// A frame that arrived cannot be decoded.
     #[error("the frame sent at {begun_ps} ps cannot be read: {why}")]
     Unreadable {
-        /// When the transmission of the frame began, ps.
+        /// Time at which the transmission of the frame began, ps.
         begun_ps: Time,
         /// Error in the frame.
         why: Malformed,
@@ -109,11 +109,11 @@ pub enum LinkError {
          before {done_ps} ps have happened: it lost bytes on its way"
     )]
     Early {
-        /// When the transmission of the frame began, ps.
+        /// Time at which the transmission of the frame began, ps.
         begun_ps: Time,
         /// Bytes of the packet as the receiver computes them.
         size: u16,
-        /// When the packet arrives with these bytes, ps.
+        /// Time at which the packet would arrive with these bytes, ps.
         at_ps: Time,
         /// All events before this time have happened, ps.
         done_ps: Time,

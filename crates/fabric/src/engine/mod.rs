@@ -132,7 +132,7 @@ pub struct Plan {
     pub link_failures: Option<Arc<LinkFailures>>,
     /// Reaction of the run to a deadlock.
     pub on_deadlock: OnDeadlock,
-    /// How times are rounded.
+    /// Precision of the times of the run.
     pub clock: Clock,
     /// True if events of one instant run in the order of scheduling. Only [`run`] reads it.
     pub in_order: bool,

@@ -17,7 +17,7 @@ use super::ranks::News;
 use crate::ids::{LocalNode, hosts_of};
 
 impl<C: Calendar> Partition<C> {
-    /// Puts the starts of all ranks into the calendar.
+    /// Schedules the starts of all ranks of the partition.
     pub(super) fn schedule_ranks(&mut self) {
         let Some(ranks) = &mut self.ranks else { return };
         for (node, on) in (0..).zip(ranks.hosts.iter_mut()) {
@@ -73,7 +73,8 @@ impl<C: Calendar> Partition<C> {
         self.core.delivered = delivered;
     }
 
-    /// Handles the last ACK of a message.
+    /// Handles the last ACK of a message: notifies the sending rank, and the receiving rank if it
+    /// waits for this ACK.
     // RNK-04, RNK-18
     pub(super) fn message_acknowledged(&mut self, flow: &Flow) {
         let Some(ranks) = &mut self.ranks else { return };

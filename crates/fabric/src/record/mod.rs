@@ -48,7 +48,7 @@ pub fn workload_tables() -> [Table; 3] {
 pub struct DeadlockRecord {
     /// Start of the pause that closed the cycle, ps; equal to `seen_ps` if only queues are paused.
     pub at_ps: Time,
-    /// When it was found, ps.
+    /// Time at which the deadlock was found, ps.
     pub seen_ps: Time,
     /// Ports of the cycle. Each waits for the next, and the last waits for the first.
     pub ports: Vec<DeadPort>,

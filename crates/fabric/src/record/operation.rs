@@ -14,34 +14,35 @@ pub struct OperationRecord {
     pub workload: u16,
     /// The rank.
     pub rank: u32,
-    /// Index in the operations of the rank.
+    /// Index of the operation in the list of the rank.
     pub index: u32,
     /// Host of the rank.
     pub host: NodeId,
     /// Kind of operation.
     pub kind: &'static str,
-    /// The other rank of a send or a receive.
+    /// Other rank of a send or a receive; `None`: there is none, or it is not known.
     pub peer: Option<u32>,
     /// Group of a collective; `None`: all ranks, or the operation is not a collective.
     pub group: Option<u32>,
-    /// Number of the collective in its group.
+    /// Number of the collective in its group; `None`: the operation is not a collective.
     pub instance: Option<u64>,
-    /// Index, in the list of the workload, of the collective that contains the operation.
+    /// Index of the composed collective that contains the operation, in the list of the workload;
+    /// `None`: there is none.
     pub part_of: Option<u32>,
-    /// Payload.
+    /// Payload bytes.
     pub bytes: u64,
     /// For an all-to-allv: the bytes that the rank sends to other ranks or receives from them,
     /// whichever is larger.
     pub moved_bytes: u64,
-    /// When its dependencies were met, ps.
+    /// Time at which the dependencies of the operation were met, ps.
     pub ready_ps: Time,
-    /// When it started, ps.
+    /// Time at which the operation started, ps.
     pub start_ps: Time,
-    /// When it ended, ps.
+    /// Time at which the operation ended, ps.
     pub end_ps: Time,
-    /// The operation of this rank for which it waited last.
+    /// Index of the operation of this rank for which it waited last; `None`: it waited for none.
     pub released_by: Option<u32>,
-    /// Rank and index of the operation whose message ended it.
+    /// Rank and index of the operation whose message ended it; `None`: no message did.
     pub ended_by: Option<(u32, u32)>,
 }
 
@@ -83,12 +84,13 @@ pub struct CollectiveRecord {
     pub workload: u16,
     /// Group of the collective; `None`: all ranks.
     pub group: Option<u32>,
-    /// The name of the group.
+    /// Name of the group; `None`: all ranks.
     pub group_name: Option<Arc<str>>,
     /// Number of the collective in its group. For a composed collective it is the index in the list
     /// of the workload.
     pub instance: u64,
-    /// True if it consists of computations, sends and receives.
+    /// True if the collective consists of computations, sends and receives in the list of the
+    /// workload.
     pub composed: bool,
     /// Kind of collective.
     pub kind: &'static str,
@@ -96,11 +98,11 @@ pub struct CollectiveRecord {
     pub ranks: u32,
     /// Bytes of the whole vector. For an all-to-allv: the total of all members.
     pub bytes: u64,
-    /// When the first rank started, ps.
+    /// Time at which the first rank started, ps.
     pub start_ps: Time,
-    /// When the last rank started, ps.
+    /// Time at which the last rank started, ps.
     pub last_start_ps: Time,
-    /// When the last rank ended, ps.
+    /// Time at which the last rank ended, ps.
     pub end_ps: Time,
     /// The rank that ended last.
     pub last_rank: u32,
@@ -113,7 +115,8 @@ pub struct CollectiveRecord {
 }
 
 impl CollectiveRecord {
-    /// Bytes of the vector over the time from the first start to the last end, in bits per second.
+    /// Returns the algorithm bandwidth in bits per second: bytes of the vector over the time from
+    /// the first start to the last end.
     // RNK-12
     #[must_use]
     pub fn algorithm_bps(&self) -> Option<f64> {
@@ -135,7 +138,7 @@ impl CollectiveRecord {
         (took_ps > 0).then(|| bytes * 8e12 / took_ps as f64)
     }
 
-    /// Returns the bus bandwidth that the links of its members allow at most.
+    /// Returns the maximum bus bandwidth that the links of the members' hosts allow.
     // RNK-17
     #[must_use]
     pub fn bound_bps(&self) -> Option<f64> {
@@ -187,19 +190,19 @@ pub struct RankRecord {
     pub rank: u32,
     /// Host of the rank.
     pub host: NodeId,
-    /// Operations that have ended.
+    /// Number of operations that have ended.
     pub ended: u32,
-    /// All its operations.
+    /// Number of all operations of the rank.
     pub operations: u32,
-    /// When it started, ps.
+    /// Time at which the rank started, ps.
     pub start_ps: Time,
     /// End of its last operation, ps; `None`: some operations have not ended.
     pub end_ps: Option<Time>,
-    /// Computation time, ps.
+    /// Time in which the rank computed, ps.
     pub computing_ps: Time,
     /// Time in which the rank sent, received or took part in a collective without computing, ps.
     pub exposed_ps: Time,
-    /// Idle time up to its end, ps.
+    /// Time up to its end in which the rank had no active operation, ps.
     pub idle_ps: Time,
 }
 
@@ -221,7 +224,7 @@ impl Row for RankRecord {
         U64 idle_ps, "Time up to its end in which no operation was under way.";
     };
 
-    /// By rank.
+    /// Sorts by workload and rank.
     fn order(rows: &mut Vec<Self>) {
         rows.sort_unstable_by_key(|r| (r.workload, r.rank));
     }

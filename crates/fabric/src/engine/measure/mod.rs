@@ -162,7 +162,8 @@ fn given_port(value: &param::Value) -> Option<(NodeId, u16)> {
 const EVERY: Param = time("every", NS).about("Time between two samples.");
 /// Width of a bin of times.
 const BIN_TIME: Param = time("bin", 1).needed("\"100ns\"").about("Width of a bin.");
-/// When it is recorded. A scenario that leaves it out means the measured time (RCD-08).
+/// Parameter of the time window of a measure. The default is the measured time of the scenario
+/// (RCD-08).
 const WINDOW: Param = Param::new("window", param::Kind::Window { max: LONGEST_PS })
     .absent("the measured time: from the warm-up to the end of the last window of arrivals")
     .about("When it is recorded.");

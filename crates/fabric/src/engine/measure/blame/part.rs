@@ -3,10 +3,10 @@
 use crate::ids::LinkId;
 use dataplane::units::Time;
 
-/// Stands for no congested port, for waits that are not pauses.
+/// Value of a root (congested port) for waits that are not pauses.
 pub(super) const NO_ROOT: LinkId = LinkId::NONE;
 
-/// Stands for the congested port if it is the port by which the packet will leave the next node,
+/// Value of a root if the congested port is the one by which the packet will leave the next node,
 /// which is not known yet.
 pub(super) const NEXT_ROOT: LinkId = LinkId::from_bits(u32::MAX - 1);
 
