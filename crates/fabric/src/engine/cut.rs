@@ -101,7 +101,7 @@ fn look_ahead(
     crossing.map(|link| reach[link]).min().unwrap_or(Time::MAX)
 }
 
-/// Sets of nodes that stay together.
+/// Units of a network: sets of nodes that are always in the same part.
 struct Units<'a> {
     graph: &'a Graph,
     /// Unit of each node. Units are numbered from 0 in the order of their first nodes, so units
@@ -118,8 +118,8 @@ impl<'a> Units<'a> {
     fn new(graph: &'a Graph, reach: &IndexVec<LinkId, Time>, least: Time) -> Self {
         let mut sets = Sets::new(graph);
         for node in graph.node_ids() {
-            // A host between a near switch, that of its server, and farther ones can be cut from
-            // these.
+            // A host is grouped only with its nearest switch, for example that of its server. It
+            // can be cut from farther ones.
             let nearest = match graph.kind(node) {
                 NodeKind::Host => graph.links_of(node).map(|port| reach[port]).min(),
                 NodeKind::Switch => None,
@@ -190,7 +190,7 @@ struct Spread<'a> {
     /// Part of each unit; `u32::MAX`: not assigned yet.
     part_of: Vec<u32>,
     work: Vec<u64>,
-    /// Maximum work of a part.
+    /// Maximum work of a part, in Mbit/s.
     most: u64,
 }
 

@@ -241,23 +241,23 @@ pub struct StormRecord {
     pub counts: StormCounters,
 }
 
-/// How far a run is.
+/// Progress of a run so far.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
     /// Simulated time, ps.
     pub now_ps: Time,
     /// Latest time of the start of the last flow, or of the end of the run, ps.
     pub until_ps: Time,
-    /// Flows started.
+    /// Number of flows that started.
     pub started: u64,
-    /// Flows finished.
+    /// Number of flows that finished.
     pub finished: u64,
     /// Total number of flows, if it is known in advance.
     pub flows: Option<u64>,
     /// Number of finished operations of ranks, including finished parts of collectives, and the
     /// total number; `None`: there are no ranks.
     pub operations: Option<(f64, u64)>,
-    /// Packet-hops so far.
+    /// Number of packet-hops so far: frames that reached the end of a link.
     pub packet_hops: u64,
     /// Time of the last arrival of a packet or start of a flow, ps.
     pub moved_ps: Time,

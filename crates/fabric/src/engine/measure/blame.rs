@@ -105,7 +105,8 @@ impl Blame {
         }
     }
 
-    /// Updates the classes of a NIC's port that are paused or have no room, and the causes.
+    /// Passes the accounts of a NIC's port the classes that are paused or have no room at the
+    /// neighbour, with the congested ports that caused the pauses.
     // BLM-12: class pauses at a NIC
     fn hold_flows(&mut self, now: Time, link: LinkId) {
         let (tree, (paused, full)) = (&self.roots.tree, self.held[link]);

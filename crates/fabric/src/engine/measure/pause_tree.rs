@@ -198,7 +198,8 @@ impl PauseTree {
     }
 }
 
-/// Returns true if a port is paused, or if it has sent without a gap since its pause ended.
+/// Returns true if a pause still has an effect: the port is paused, or it has sent without a gap
+/// since the pause ended.
 // SPFC-41
 fn still_felt(held: &Held, now: Time, link: LinkId, links: &Links) -> bool {
     let Some((ended_ps, sent_before)) = held.ended else {
