@@ -116,7 +116,7 @@ impl Gate {
         self.closed_by_pauses(port) | self.blocked(port) & !(1 << CONTROL_CLASS)
     }
 
-    /// Returns the classes of a port that pauses close.
+    /// Returns the classes of a port that are closed by pauses.
     // FG-15: those behind paused classes, too
     #[inline]
     pub(crate) fn closed_by_pauses(&self, port: u16) -> ClassSet {
@@ -142,8 +142,8 @@ impl Gate {
         p.paused != before
     }
 
-    /// Applies pauses, except those of classes in a storm. Returns the classes whose pauses took
-    /// effect before, and after.
+    /// Applies pauses, except those of classes in a storm. Returns the obeyed classes before and
+    /// after.
     pub(crate) fn obey(&mut self, port: u16) -> (ClassSet, ClassSet) {
         let p = &mut self.ports[usize::from(port)];
         let before = std::mem::replace(&mut p.obeyed, p.paused & !p.storms);
@@ -280,8 +280,8 @@ impl Gate {
         !self.destinations.is_empty() && self.destinations.contains_key(&at(port, dst))
     }
 
-    /// Puts a slot before those that wait for a paused destination. Returns the slot that follows
-    /// it.
+    /// Makes a slot the first of those that wait for a paused destination. Returns the slot that
+    /// follows it.
     pub(crate) fn wait_for_destination(&mut self, port: u16, dst: u32, slot: FlowSlot) -> FlowSlot {
         let first = self.destinations.insert(at(port, dst), slot);
         first.unwrap_or(FlowSlot::NONE)
@@ -292,8 +292,8 @@ impl Gate {
         self.destinations.get_mut(&at(port, dst))
     }
 
-    /// Forgets every pause of the neighbour at a port but those of queues and destinations. Blocked
-    /// classes stay blocked.
+    /// Removes all pauses by the neighbour at a port, except those of queues and destinations.
+    /// Blocked classes stay blocked.
     // LNK-21, PFCWD-06
     pub(crate) fn forget_pauses(&mut self, port: u16) {
         let p = &mut self.ports[usize::from(port)];

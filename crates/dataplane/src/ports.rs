@@ -34,8 +34,8 @@ pub trait Ports {
     fn set_queue(&mut self, port: u16, queue: u16, on: bool) -> bool;
     /// Pauses exactly these queues, given in order. Kicks the port if a queue may send now.
     fn pause_exactly(&mut self, port: u16, queues: &[u32]);
-    /// A pause of a flow has changed at the gate (`changed`), or was repeated. Closes or opens the
-    /// queue of the flow. `queue` is where its packets wait at a NIC.
+    /// Closes or opens the queue of a flow after a pause or resume. `changed`: the pause state has
+    /// changed. `queue` is the flow's queue at a NIC.
     fn set_flow(&mut self, port: u16, flow: u32, queue: u16, on: bool, changed: bool);
     /// Lets the flows of these linked slots send. They waited for their destination.
     fn release(&mut self, first: FlowSlot);
@@ -137,7 +137,7 @@ pub trait Ports {
         }
     }
 
-    /// The link at a port has failed or is back: the neighbour pauses nothing.
+    /// Removes all pauses by the neighbour at a port whose link failed or recovered.
     // LNK-21
     fn forget_neighbour(&mut self, port: u16) {
         self.gate().forget_pauses(port);

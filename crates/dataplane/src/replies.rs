@@ -25,7 +25,7 @@ impl Replies {
         }
     }
 
-    /// Returns the classes with replies, as a bit set.
+    /// Returns the classes of a port with queued replies, as a bit set.
     #[inline]
     pub fn ready(&self, port: u16) -> ClassSet {
         self.ready[port as usize]

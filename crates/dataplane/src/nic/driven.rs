@@ -34,7 +34,7 @@ impl<T: Transport> Driven<T> {
         }
     }
 
-    /// Lets the transport act, and notes what it has to send then.
+    /// Calls the transport, and records which classes then have packets to send.
     fn act<S: Sink, R>(
         &mut self,
         now: Time,

@@ -295,8 +295,7 @@ impl Egress {
         prefetch(&self.ports, port as usize);
     }
 
-    /// Prefetches what they access next, the rings of the port, and returns the flow of the next
-    /// timer.
+    /// Prefetches the rings and queues of a port. Returns the flow of the next timer.
     #[inline]
     pub fn prefetch_rings(&self, port: u16) -> Option<FlowSlot> {
         if let Some(port) = self.ports.get(port as usize) {

@@ -16,7 +16,7 @@ macro_rules! define {
 
 macro_rules! define_with {
     ([$($name:ident($module:ident),)*] $($other:ident($file:ident),)*) => {
-        /// The sending half of a NIC, by what its configuration says.
+        /// The sending half of a NIC, as selected by the configuration.
         #[derive(Debug)]
         pub(super) enum Half {
             $($name(Sender<crate::cc::$module::$name>),)*
@@ -27,7 +27,7 @@ macro_rules! define_with {
         }
 
         impl Half {
-            /// The half that a configuration names, for ports of these rates.
+            /// Creates the sending half that a configuration selects, for ports of these rates.
             pub fn new(config: &NicConfig, classes: usize, ports: &[Rate]) -> Self {
                 if config.host.arbiter == Arbiter::Scan {
                     return Self::Scan(Box::new(Scan::new()));

@@ -1,5 +1,4 @@
-//! The time that a host takes for the frames of its flows, before the NIC acts on them: data are
-//! delivered and acknowledged, and ACKs are looked at, only then.
+//! Processing time of a host: the NIC handles a received frame of a flow only after this time.
 
 use std::collections::VecDeque;
 
@@ -11,9 +10,9 @@ use crate::units::Time;
 #[derive(Debug)]
 pub(super) struct Host {
     config: Processing,
-    /// In the order in which they will be done.
+    /// Waiting frames, in the order in which their processing ends.
     waiting: VecDeque<Waiting>,
-    /// When the last of them leaves the queue of the processor.
+    /// Time at which the processor has served all waiting frames.
     busy_until_ps: Time,
 }
 
@@ -26,7 +25,7 @@ struct Waiting {
 }
 
 impl Host {
-    /// A host without work.
+    /// Creates a host without waiting frames.
     pub fn new(config: Processing) -> Self {
         Self {
             config,
@@ -35,7 +34,8 @@ impl Host {
         }
     }
 
-    /// A frame arrived. Says when the next frame will be done if that has become known now.
+    /// Adds a frame that arrived. Returns the time at which its processing ends if no other frame
+    /// waits.
     // NIC-40, NIC-41
     pub fn take(&mut self, now: Time, port: u16, id: PacketId, arena: &Arena) -> Option<Time> {
         if let Some(rate) = self.config.rate {
@@ -55,7 +55,7 @@ impl Host {
         first.then_some(done_ps)
     }
 
-    /// The next frame that is done, with the port by which it came.
+    /// Removes and returns the next frame whose processing has ended, with its ingress port.
     // NIC-42
     pub fn next(&mut self, now: Time, arena: &mut Arena) -> Option<(u16, PacketId)> {
         if self.next_ps()? > now {
@@ -67,12 +67,12 @@ impl Host {
         Some((done.port, done.id))
     }
 
-    /// When the next frame will be done.
+    /// Returns the time at which the processing of the next frame ends.
     pub fn next_ps(&self) -> Option<Time> {
         self.waiting.front().map(|frame| frame.done_ps)
     }
 
-    /// Frames that wait to be processed, for the books of the network.
+    /// Returns the number of frames that wait to be processed, for the audit.
     pub fn waiting(&self) -> u64 {
         self.waiting.len() as u64
     }

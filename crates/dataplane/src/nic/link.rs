@@ -1,5 +1,4 @@
-//! Links that fail and come back, as the host at one end sees it. The rules are in
-//! `specs/links.md`.
+//! Links that fail and recover, at the host of one end. The rules are in `specs/links.md`.
 
 use std::sync::Arc;
 
@@ -13,9 +12,9 @@ use crate::sink::{DropCause, Sink};
 use crate::units::Time;
 
 impl Nic {
-    /// The link at a port has failed, or is back. Both ends hear of it at the same instant and
-    /// begin anew: nothing is paused, and replies that wait at a dead port are lost. Returns how many
-    /// those were. The driver does not call a dead port.
+    /// Handles a link at a port that failed or recovered. Both ends detect the change at the same
+    /// instant and reset: nothing is paused, and replies queued at the port are lost. Returns the
+    /// number of lost replies. The driver does not call a dead port.
     // LNK-20, LNK-21, LNK-23
     pub fn link<S: Sink>(
         &mut self,
@@ -30,7 +29,7 @@ impl Nic {
         let mut lost = each!(&mut self.half, half => half.link(now, common, port, arena, sink));
         lost.extend(common.egress.replies.take_all(port, arena));
         self.reset_link(now, port, arena, sink);
-        // Frames for the neighbour are no packets that somebody waits for.
+        // Control frames between neighbours do not count as lost replies.
         let (frames, lost): (Vec<PacketId>, Vec<PacketId>) =
             lost.into_iter().partition(|&id| arena.hot(id).is_frame());
         frames.into_iter().for_each(|id| arena.free(id));
@@ -43,8 +42,9 @@ impl Nic {
         lost.len() as u64
     }
 
-    /// Which endpoints reach each other from now on: `parts` names the part of the network of each,
-    /// or [`CUT_OFF`](super::CUT_OFF); `None`: all do. Flows to receivers out of reach wait.
+    /// Sets which endpoints can reach each other. `parts` contains the network part of each
+    /// endpoint, or [`CUT_OFF`](super::CUT_OFF); `None`: all can. Flows to unreachable receivers
+    /// wait.
     // LNK-13
     pub fn reach<S: Sink>(&mut self, now: Time, parts: Option<&Arc<[u32]>>, sink: &mut S) {
         self.common.egress.reach = parts.map(|parts| Reach(Arc::clone(parts)));

@@ -9,7 +9,8 @@ use crate::sink::Sink;
 use crate::units::Time;
 
 impl Nic {
-    /// Handles a frame of the neighbour at a port. What a NIC does not obey changes nothing.
+    /// Applies a frame of the neighbour to a port. Frames that the NIC is configured to ignore
+    /// change nothing.
     pub(super) fn obey<S: Sink>(
         &mut self,
         now: Time,
@@ -75,7 +76,7 @@ impl Nic {
         is_accepted
     }
 
-    /// Returns what the schemes of the links let a port send.
+    /// Returns the decision of the link schemes on the next frame of a port.
     #[inline(never)]
     pub(super) fn link_turn<S: Sink>(
         &mut self,
@@ -88,7 +89,8 @@ impl Nic {
             .unwrap_or(Turn::Free)
     }
 
-    /// The host has processed a packet, so that it leaves the buffer.
+    /// Reports to the link schemes that the host has processed a packet, so that it leaves the
+    /// buffer.
     #[inline(never)]
     pub(super) fn link_left<S: Sink>(
         &mut self,
@@ -104,7 +106,7 @@ impl Nic {
         });
     }
 
-    /// A frame leaves by a port.
+    /// Reports to the link schemes that the transmission of a frame at a port starts.
     #[inline(never)]
     pub(super) fn link_sent<S: Sink>(
         &mut self,
@@ -123,7 +125,7 @@ impl Nic {
         self.with_links(now, arena, sink, |links, ports| links.timer(ports));
     }
 
-    /// The link at a port has failed, or is back.
+    /// Resets the link schemes at a port whose link failed or recovered.
     pub(super) fn reset_link<S: Sink>(
         &mut self,
         now: Time,

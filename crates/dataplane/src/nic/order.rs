@@ -1,5 +1,4 @@
-//! The flows of a port and class that may send, where they do not stand in a ring: kept in the order in which they
-//! have their turn.
+//! Flows of a port and class that may send, in an order other than the ring.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -17,7 +16,7 @@ pub(super) enum Ordered {
     Cyclic(Cyclic),
 }
 
-/// A flow that is ready, by what it had left when it got so; of equals the one that started first.
+/// A ready flow, ordered by its remaining bytes when it became ready, then by its flow number.
 // NIC-30
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Remaining {
@@ -26,7 +25,7 @@ pub(super) struct Remaining {
     slot: FlowSlot,
 }
 
-/// Flows that are ready by their numbers, and whose turn it was.
+/// Ready flows in the order of their drawn numbers, and the flow that was served last.
 // NIC-31
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cyclic {
@@ -34,7 +33,7 @@ pub(super) struct Cyclic {
     last: Numbered,
 }
 
-/// A flow by the number that it has by chance, of equals by its own.
+/// A ready flow, ordered by a drawn number, then by its flow number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Numbered {
     number: u32,
@@ -43,7 +42,7 @@ struct Numbered {
 }
 
 impl Ordered {
-    /// `None`: flows stand in a ring.
+    /// Creates the structure for an order, or returns `None` if flows are in a ring.
     pub fn new(order: FlowOrder) -> Option<Self> {
         match order {
             FlowOrder::Ring => None,
@@ -52,7 +51,7 @@ impl Ordered {
         }
     }
 
-    /// Adds the flow in a slot that has this much left.
+    /// Adds the flow in a slot, with its remaining bytes.
     pub fn push(&mut self, start: &FlowStart, bytes: u64, slot: FlowSlot) {
         let flow = start.flow;
         match self {
@@ -67,7 +66,7 @@ impl Ordered {
         }
     }
 
-    /// Takes out the flow whose turn it is; returns its slot.
+    /// Removes the flow whose turn it is, and returns its slot.
     pub fn pop(&mut self) -> Option<FlowSlot> {
         match self {
             Self::Shortest(heap) => heap.pop().map(|next| next.0.slot),

@@ -112,7 +112,7 @@ impl Pairs {
         }
     }
 
-    /// Calls `visit` with every flow that has not begun.
+    /// Calls `visit` with every flow that has not begun, and the reason why it waits.
     pub fn for_each_waiting(&self, mut visit: impl FnMut(&FlowStart, &'static str)) {
         let pairs = self.shared.iter().flat_map(|shared| &shared.pairs);
         for flow in pairs.flat_map(|pair| &pair.waiting) {
@@ -121,7 +121,7 @@ impl Pairs {
     }
 }
 
-/// A queue pair. Its control is in the place of the same number.
+/// A queue pair. Its congestion control has the same index.
 #[derive(Debug, Default)]
 struct Pair {
     /// Messages that have begun and not finished, in this order: slots, and the bytes before them.

@@ -1,4 +1,4 @@
-//! The ports of a NIC, as frames of the neighbour and schemes of links act on them.
+//! Implements `Ports` for a NIC: how frames from a neighbour and link schemes change its ports.
 
 use super::egress::{Egress, NicQueue};
 use super::half::Common;
@@ -99,7 +99,7 @@ impl<S: Sink> Ports for HostPorts<'_, S> {
         }
     }
 
-    /// A flow is parked at its queue if its turn came while it was paused.
+    /// Releases a parked flow after a resume. A pause parks the flow when its turn comes.
     fn set_flow(&mut self, port: u16, flow: u32, queue: u16, on: bool, changed: bool) {
         if !on && changed && self.nic.egress.unpark_flow(port, queue, flow, self.sink) {
             self.sink.kick(port);

@@ -1,4 +1,4 @@
-//! A flow at its sender together with its queue pair: what it may send, and what replies tell it.
+//! A flow at its sender with its queue pair: what it may send, and how replies change its state.
 
 use super::flow::Flow;
 use super::pairs::Beside;
@@ -73,7 +73,7 @@ impl<C: Chosen> Active<'_, C> {
         in_flight < window
     }
 
-    /// The first byte of the queue pair that has not been sent.
+    /// Returns the first byte of the queue pair that has not been sent.
     // NIC-52
     #[inline]
     pub fn first_unsent(&self) -> u64 {
@@ -89,7 +89,7 @@ impl<C: Chosen> Active<'_, C> {
             .on_feedback(self.parameters, path, now, feedback);
     }
 
-    /// The next packet of the flow, which is now sent.
+    /// Returns the next packet of the flow, which is now sent.
     #[inline(always)]
     pub fn next_packet(
         &mut self,
@@ -144,7 +144,7 @@ impl<C: Chosen> Active<'_, C> {
         (hot, cold)
     }
 
-    /// The marks of a packet that is now sent.
+    /// Returns the marks of the packet that is now sent.
     // NIC-55
     #[inline]
     pub fn mark(&mut self, now: Time, cold: &Cold) -> u8 {
@@ -157,7 +157,8 @@ impl<C: Chosen> Active<'_, C> {
         self.control.mark(self.parameters, &start.path, now, &sent)
     }
 
-    /// Least time between the start of this packet and that of the next at the pace of the control, in ps.
+    /// Returns the minimum time between the start of this packet and the next, at the rate of the
+    /// congestion control, in ps.
     #[inline]
     pub fn gap_ps(&mut self, now: Time, hot: &Packet, cold: &Cold) -> f64 {
         let (path, parameters) = (&self.flow.start.path, self.parameters);
@@ -166,7 +167,8 @@ impl<C: Chosen> Active<'_, C> {
         f64::from(hot.size) * 8e12 / self.control.rate_bps(parameters, path, now)
     }
 
-    /// A packet after which the flow must wait: it requests an acknowledgement if not every packet gets one.
+    /// Makes a packet request an acknowledgement, because the flow must wait after it. Does nothing
+    /// if every packet gets one.
     // NIC-09
     #[inline]
     pub fn ask(&mut self, now: Time, hot: &mut Packet) {
@@ -176,7 +178,7 @@ impl<C: Chosen> Active<'_, C> {
         }
     }
 
-    /// Payload bytes of the flow that are acknowledged.
+    /// Returns the payload bytes of the flow that are acknowledged.
     #[inline]
     pub fn acked_bytes(&self) -> u64 {
         self.flow
@@ -184,7 +186,7 @@ impl<C: Chosen> Active<'_, C> {
             .bytes_below(self.flow.acked, self.config.mtu)
     }
 
-    /// All bytes of the queue pair below this number are acknowledged.
+    /// Returns the number of bytes up to which all bytes of the queue pair are acknowledged.
     // NIC-52
     #[inline]
     pub fn acked_bytes_of_pair(&self) -> u64 {
@@ -192,7 +194,7 @@ impl<C: Chosen> Active<'_, C> {
         own.max(self.beside.acknowledged)
     }
 
-    /// Reads the numbers of an ACK or NAK.
+    /// Applies the packet numbers of an ACK or NAK to the flow.
     #[inline(always)]
     pub fn read(&mut self, now: Time, packet: &Packet, cold: &Cold) -> News {
         let before = self.acked_bytes();

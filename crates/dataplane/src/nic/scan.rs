@@ -22,25 +22,28 @@ use crate::sink::Sink;
 use crate::units::{Time, cut_serialisation_ps};
 use crate::wait::Wait;
 
-/// A flow, from its start until it is out of the list and no clock of it runs.
+/// State of a flow, from its start until it is out of the list and has no pending timer.
 #[derive(Debug)]
 struct Pair {
     start: FlowStart,
     control: Control,
     class: u8,
-    /// Packets in all; next to send; below which all are acknowledged; below which all were sent.
+    /// Number of packets of the flow.
     packets: u32,
+    /// Number of the next packet to send.
     next: u32,
+    /// All packets below this number are acknowledged.
     acked: u32,
+    /// All packets below this number have been sent at least once.
     reached: u32,
     retransmitted: u32,
     /// Earliest start of the next packet.
     next_ps: Time,
-    /// Bytes of the last packet.
+    /// Size of the last packet sent, in bytes.
     last_bytes: u16,
-    /// Ticks that are under way.
+    /// Number of pending control timers.
     clocks: u8,
-    /// Stands in the list.
+    /// True if the flow is in the list of queue pairs.
     listed: bool,
 }
 
@@ -61,7 +64,7 @@ impl Pair {
         self.next < self.packets
     }
 
-    /// NS3-33: as many payload bytes in flight as the window has, or more.
+    /// NS3-33: returns true if the payload bytes in flight have reached the window.
     fn held_by_window(&self, config: &NicConfig) -> bool {
         let under_way = self.start.bytes_below(self.next, config.mtu)
             - self.start.bytes_below(self.acked, config.mtu);
@@ -70,7 +73,7 @@ impl Pair {
 }
 
 impl Pair {
-    /// What it waits for, its port apart.
+    /// Returns what the flow waits for. Pauses of its port do not count.
     fn wait(&self, config: &NicConfig, egress: &Egress) -> Wait {
         if !self.unsent() {
             Wait::Answers
@@ -90,20 +93,21 @@ const TICKS: [Tick; 3] = [Tick::Alpha, Tick::Decrease, Tick::Increase];
 const WHAT_SHIFT: u32 = 29;
 const WHICH: u32 = (1 << WHAT_SHIFT) - 1;
 
-/// The sending half.
+/// Sending half of a NIC as in the ns-3 simulator.
 #[derive(Debug)]
 pub(crate) struct Scan {
     pairs: Vec<Pair>,
     free: Vec<FlowSlot>,
-    /// Slots of the queue pairs in the order in which they came.
+    /// Slots of the queue pairs, in the order of their start.
     list: Vec<FlowSlot>,
-    /// Place of the one that sent last.
+    /// Index in `list` of the queue pair that sent last.
     last: usize,
     replies: Fifo,
-    /// Class of the replies that wait.
+    /// Class of the queued replies.
     reply_class: u8,
-    /// When the alarm rings, if it is set, and its number: earlier ones were called off.
+    /// Time at which the alarm of the port expires, if it is set.
     wake_ps: Option<Time>,
+    /// Number of the last alarm. Alarms with smaller numbers are cancelled.
     wakes: u32,
 }
 
@@ -121,9 +125,9 @@ impl Scan {
         }
     }
 
-    /// NS3-24: goes round the list once, from the place after the last sender to the first that
-    /// may send. Finished ones met on the way make it drop all finished ones from the first of them
-    /// on; the place of the last sender is not corrected for that.
+    /// NS3-24: searches the list once for a queue pair that may send, starting after the last
+    /// sender. If the search meets finished pairs, all finished pairs from the first of them on are
+    /// removed. The index of the last sender is not corrected for that.
     fn scan(&mut self, now: Time, config: &NicConfig, egress: &Egress) -> Option<usize> {
         let paused = egress.closed_classes(0);
         let count = self.list.len();
@@ -149,7 +153,8 @@ impl Scan {
         found
     }
 
-    /// Drops the finished ones from place `from` on. Returns where what stood at `found` is now.
+    /// Removes the finished pairs from index `from` on. Returns the new index of the pair at
+    /// `found`.
     fn compact(&mut self, from: usize, found: Option<usize>) -> Option<usize> {
         let mut kept = from;
         let mut moved = found;
@@ -170,7 +175,7 @@ impl Scan {
         moved
     }
 
-    /// Frees the slot of a finished flow when nothing refers to it any more.
+    /// Frees the slot of a finished flow that is not in the list and has no pending timer.
     fn release(&mut self, slot: FlowSlot) {
         let pair = &self.pairs[slot.index()];
         if pair.finished() && !pair.listed && pair.clocks == 0 {
@@ -178,8 +183,9 @@ impl Scan {
         }
     }
 
-    /// NS3-25: nothing may send. The alarm is set for the earliest start of any pair with something
-    /// unsent, also of those that something else holds, and only if that lies ahead.
+    /// NS3-25: sets the alarm when no pair may send. It expires at the earliest pacing time of all
+    /// pairs with unsent packets, even if they wait for something else. It is not set if that time
+    /// has passed.
     fn set_alarm<S: Sink>(&mut self, now: Time, sink: &mut S) {
         if self.wake_ps.is_some() {
             return;
@@ -259,7 +265,7 @@ impl Scan {
         id
     }
 
-    /// An ACK or NAK came back.
+    /// Handles an ACK or NAK.
     fn acknowledged<S: Sink>(
         &mut self,
         now: Time,
@@ -314,7 +320,7 @@ impl Scan {
         sink.kick(0);
     }
 
-    /// NS3-35: a start that was set at the old rate moves to where the new rate would have put it.
+    /// NS3-35: recomputes the start of the next packet after a change of the rate.
     fn repace<S: Sink>(&mut self, now: Time, slot: FlowSlot, old_bps: u64, sink: &mut S) {
         let pair = &mut self.pairs[slot.index()];
         let takes = |bps| cut_serialisation_ps(u64::from(pair.last_bytes), bps);
@@ -340,7 +346,7 @@ impl Scan {
 }
 
 impl SendingHalf for Scan {
-    /// NS3-30: a flow begins at line rate, at once.
+    /// NS3-30: starts a flow immediately, at line rate.
     fn start<S: Sink>(
         &mut self,
         now: Time,
@@ -396,7 +402,7 @@ impl SendingHalf for Scan {
         }
     }
 
-    /// Puts a reply into the one queue of replies.
+    /// Adds a reply to the only queue of replies.
     fn reply<S: Sink>(
         &mut self,
         _nic: &mut Common,
@@ -410,7 +416,8 @@ impl SendingHalf for Scan {
         sink.kick(port);
     }
 
-    /// NS3-20: replies first, then the next queue pair after the last one that may send.
+    /// NS3-20: sends replies first, then a packet of the next queue pair after the last sender that
+    /// may send.
     fn transmit<S: Sink>(
         &mut self,
         now: Time,
@@ -439,7 +446,7 @@ impl SendingHalf for Scan {
         None
     }
 
-    /// Its alarms are calls.
+    /// Does nothing, because alarms arrive by `called`.
     fn timer<S: Sink>(&mut self, _: Time, _: &mut Common, _: &mut Arena, _: &mut S) {}
 
     fn called<S: Sink>(&mut self, now: Time, nic: &mut Common, arg: u32, sink: &mut S) {

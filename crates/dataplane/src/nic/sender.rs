@@ -31,7 +31,8 @@ impl<C: Chosen> Sender<C> {
         }
     }
 
-    /// Starts a flow, on its own queue pair or on that with this number.
+    /// Records a new flow, on the shared queue pair with this number or on its own. Creates the
+    /// congestion control of a new queue pair. The flow is blocked until it is revived.
     fn begin<S: Sink>(
         &mut self,
         now: Time,
@@ -83,7 +84,7 @@ impl<C: Chosen> Sender<C> {
         }
     }
 
-    /// Lets a blocked flow wait for its turn or its pace, if it may send again.
+    /// Moves a blocked flow to the ring, or to the flows that wait for their pace, if it may send.
     #[inline]
     fn revive<S: Sink>(&mut self, now: Time, nic: &mut Common, slot: FlowSlot, sink: &mut S) {
         let is_blocked = nic.egress.flows[slot.index()].state == State::Blocked;
