@@ -49,7 +49,7 @@ pub struct Bolt {
     window: f64,
     /// Round trip of the last ACK in ps; 0 before the first.
     rtt_ps: Time,
-    /// Time of the last decrease, at first that of the start.
+    /// Time of the last decrease of the window; before the first one, the start of the flow.
     lowered_ps: Time,
     /// End of the packet that has the mark *additive* and is not acknowledged.
     additive: Option<u64>,
@@ -133,7 +133,7 @@ impl Control for Bolt {
         path.pace_bps(self.window / f64::from(path.mtu), rtt_ps)
     }
 
-    // BOLT-19: whole packets
+    // BOLT-19: the window permits whole packets only
     #[inline]
     fn window(&mut self, _config: &SenderConfig, path: &PathInfo, _now: Time) -> u64 {
         path.whole_packets(self.window / f64::from(path.mtu))
@@ -141,7 +141,7 @@ impl Control for Bolt {
 }
 
 impl Bolt {
-    // BOLT-13, BOLT-14: by the marks that switches left
+    // BOLT-13, BOLT-14: the window grows by the marks that switches left on the packet
     fn acknowledged(&mut self, config: &SenderConfig, path: &PathInfo, ack: &Ack<'_>) {
         self.rtt_ps = ack.rtt_ps.max(1);
         if self.additive.is_some_and(|end| ack.seq >= end) {
@@ -177,8 +177,8 @@ impl Bolt {
         }
     }
 
-    /// Rate of the flow in bits per second: that of its window, and of the port before the first
-    /// ACK.
+    /// Rate of the flow in bits per second: its window over the last round trip, or, before the
+    /// first ACK, the rate of the port.
     fn own_bps(&self, path: &PathInfo) -> f64 {
         match self.rtt_ps {
             0 => path.line_bps,
@@ -186,7 +186,7 @@ impl Bolt {
         }
     }
 
-    // BOLT-17: once per round trip
+    // BOLT-17: a loss lowers the window at most once per round trip
     fn lost(&mut self, config: &SenderConfig, now: Time) {
         if now - self.lowered_ps >= self.rtt_ps {
             self.window *= 1.0 - config.md;

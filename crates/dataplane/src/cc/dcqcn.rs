@@ -115,9 +115,10 @@ pub struct Dcqcn {
     alpha: f64,
     /// Next tick of the α timer.
     alpha_at_ps: Time,
-    /// Next tick of the increase timer; `NEVER` before the first reduction.
+    /// Next tick of the timer that raises the rate; `NEVER` before the first reduction.
     increase_at_ps: Time,
-    /// Sampled: next tick of the decrease timer. Immediate: before this no further reduction.
+    /// If CNPs are sampled: next tick of the decrease timer. If they act at once: earliest time of
+    /// the next reduction.
     decrease_at_ps: Time,
     /// Bytes sent since the byte counter's last event.
     sent_bytes: u64,
@@ -127,9 +128,9 @@ pub struct Dcqcn {
     byte_stage: u32,
     /// A CNP has ever come.
     started: bool,
-    /// Sampled: a CNP came since the last tick of the α timer.
+    /// Only if CNPs are sampled: a CNP came since the last tick of the α timer.
     alpha_cnp: bool,
-    /// Sampled: a CNP came since the last tick of the decrease timer.
+    /// Only if CNPs are sampled: a CNP came since the last tick of the decrease timer.
     decrease_cnp: bool,
 }
 
@@ -275,7 +276,7 @@ impl Control for Dcqcn {
 }
 
 impl Dcqcn {
-    /// Replays the ticks up to and including `now`.
+    /// Computes the timer ticks that have passed up to and including `now`.
     #[inline]
     fn advance(&mut self, config: &DcqcnConfig, path: &PathInfo, now: Time) {
         if self.increase_at_ps <= now || (self.decrease_cnp && self.decrease_at_ps <= now) {
@@ -305,7 +306,8 @@ impl Dcqcn {
         }
     }
 
-    /// One tick of the increase timer, and all that follow it up to `until` if they change nothing.
+    /// Computes one tick of the increase timer, and at once all later ones up to `until` if they
+    /// change nothing.
     fn increase_tick(&mut self, config: &DcqcnConfig, path: &PathInfo, until: Time) {
         let before = (self.rate_bps, self.target_bps);
         self.increase(config, path);
@@ -326,7 +328,7 @@ impl Dcqcn {
             .saturating_add(ticks.saturating_mul(period_ps));
     }
 
-    /// One increase event, of the timer or of the byte counter.
+    /// Raises the rate once, for the timer or for the byte counter.
     fn increase(&mut self, config: &DcqcnConfig, path: &PathInfo) {
         let most = self.timer_stage.max(self.byte_stage);
         let least = match config.byte_counter {
@@ -344,7 +346,7 @@ impl Dcqcn {
         self.rate_bps = (self.rate_bps + self.target_bps) / 2.0;
     }
 
-    /// Immediate form: the CNP cuts the rate and raises α.
+    /// Handles a CNP that acts at once: it cuts the rate and raises α.
     fn react(&mut self, config: &DcqcnConfig, path: &PathInfo, now: Time) {
         if now < self.decrease_at_ps {
             return; // DCQCN-07
@@ -361,7 +363,7 @@ impl Dcqcn {
         self.started = true;
     }
 
-    /// Sampled form: the CNP is noted for the timers' next ticks.
+    /// Handles a CNP that is sampled: the next ticks of the timers act on it.
     fn note(&mut self, config: &DcqcnConfig, now: Time) {
         let period_ps = config.decrease_interval_ps.max(1);
         if self.started {
@@ -380,7 +382,7 @@ impl Dcqcn {
         self.decrease_cnp = true; // DCQCN-10
     }
 
-    /// A tick of the decrease timer that finds a CNP.
+    /// Handles a tick of the decrease timer that finds a CNP: the rate is cut.
     fn decrease_tick(&mut self, config: &DcqcnConfig, path: &PathInfo) {
         let now = self.decrease_at_ps;
         self.settle_alpha(config, now); // DCQCN-18
@@ -389,7 +391,7 @@ impl Dcqcn {
         self.decrease_at_ps = now.saturating_add(config.decrease_interval_ps.max(1));
     }
 
-    /// Reduces the rate and starts over with the increases.
+    /// Cuts the rate and restarts the increases.
     fn cut(&mut self, config: &DcqcnConfig, path: &PathInfo, now: Time) {
         if config.clamp_target || self.timer_stage != 0 || self.byte_stage != 0 {
             self.target_bps = self.rate_bps; // DCQCN-04
@@ -420,7 +422,7 @@ impl Dcqcn {
     }
 }
 
-/// Ticks at `first`, `first + period`, … that are not after `until`.
+/// Number of the ticks at `first`, `first + period`, … that are not after `until`.
 fn ticks_until(first: Time, period: Time, until: Time) -> u64 {
     if first > until {
         0

@@ -44,13 +44,13 @@ pub struct Dctcp {
     alpha: f64,
     /// Bytes acknowledged in this observation window.
     acked_bytes: u64,
-    /// Those of them that were marked.
+    /// Bytes among `acked_bytes` whose packets carried an ECN mark.
     marked_bytes: u64,
     /// The observation window ends with an ACK beyond this byte; 0: none has begun.
     window_end: u64,
-    /// No further reduction before an ACK beyond this byte.
+    /// The window is not reduced again before an ACK beyond this byte.
     reduced_until: u64,
-    /// The window was reduced and `reduced_until` is not yet acknowledged.
+    /// The window was reduced and the byte `reduced_until` is not yet acknowledged.
     reduced: bool,
 }
 
@@ -85,7 +85,7 @@ impl Scheme for Dctcp {
 impl Control for Dctcp {
     type Config = DctcpConfig;
 
-    /// A flow that starts with a BDP, or in slow start.
+    /// Creates a flow whose first window is one BDP, or that begins in slow start.
     fn new(config: &DctcpConfig, path: &PathInfo, _now: Time) -> Self {
         let most = most_bytes(path);
         let first_bytes = f64::from(config.initial_packets) * f64::from(path.mtu);
@@ -156,7 +156,8 @@ impl Dctcp {
         }
     }
 
-    /// Once per window of data: α takes in the share of marked bytes. True if a window ended.
+    /// At the end of each window of data, updates α with the share of marked bytes. Returns true if
+    /// a window of data has ended.
     fn end_round(&mut self, config: &DctcpConfig, ack: &Ack<'_>) -> bool {
         if ack.seq <= self.window_end {
             return false;
@@ -183,12 +184,12 @@ impl Dctcp {
     }
 }
 
-/// One BDP, but at least a packet.
+/// Largest window in bytes: one BDP, but at least one packet.
 fn most_bytes(path: &PathInfo) -> f64 {
     path.initial_window_bytes().max(f64::from(path.mtu))
 }
 
-/// What a round trip without marks adds to the window.
+/// Bytes that a round trip without marks adds to the window.
 fn step_bytes(config: &DctcpConfig, path: &PathInfo) -> f64 {
     match config.ai_bps {
         Some(bps) => path.bytes_per_rtt(bps), // NS3-34
@@ -196,7 +197,8 @@ fn step_bytes(config: &DctcpConfig, path: &PathInfo) -> f64 {
     }
 }
 
-/// A packet at least, or what the lowest rate sends in a round trip; a BDP at most.
+/// Returns the window within its bounds: at least one packet and what the lowest rate sends in a
+/// round trip, at most one BDP.
 fn limit(window_bytes: f64, config: &DctcpConfig, path: &PathInfo) -> f64 {
     let least = config
         .min_rate_bps

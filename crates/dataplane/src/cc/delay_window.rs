@@ -60,7 +60,8 @@ impl Control for DelayWindow {
         }
     }
 
-    /// Algorithm 1, for each packet that an ACK acknowledges first.
+    /// Updates the window by Algorithm 1 of the paper, once for each packet that this ACK is the
+    /// first to acknowledge.
     // BFC-34
     #[inline]
     fn on_feedback(
@@ -124,7 +125,7 @@ mod tests {
         })
     }
 
-    /// One round trip of ACKs at a constant RTT.
+    /// Acknowledges one window of packets at a constant RTT.
     fn round(w: &mut DelayWindow, rtt_ps: u64) {
         let config = DELAY_WINDOW;
         for _ in 0..w.window(&config, &PATH, 0) / 1000 {

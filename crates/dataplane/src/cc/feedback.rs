@@ -9,7 +9,8 @@ use crate::units::Time;
 pub enum Feedback<'a> {
     /// An acknowledgement arrived.
     Ack(Ack<'a>),
-    /// A congestion notification packet arrived, or a marked ACK where those count as one.
+    /// A congestion notification packet arrived, or the ACK of a marked packet if such ACKs count
+    /// as CNPs.
     Cnp,
     /// Packets were lost.
     Loss(Loss),
@@ -22,7 +23,7 @@ pub enum Feedback<'a> {
 pub struct Ack<'a> {
     /// All bytes below this number are acknowledged.
     pub seq: u64,
-    /// Bytes that were not acknowledged before.
+    /// Bytes that this ACK is the first to acknowledge.
     pub newly: u64,
     /// First byte not yet sent.
     pub snd_nxt: u64,
@@ -47,7 +48,7 @@ pub struct Sent {
     pub seq: u64,
     /// Size of the packet.
     pub bytes: u64,
-    /// What is left of the message from this packet on.
+    /// Bytes of the message from the start of this packet to the end.
     pub left: u64,
 }
 

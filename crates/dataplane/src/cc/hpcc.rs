@@ -46,17 +46,17 @@ crate::words! {
     }
 }
 
-/// How HPCC divides by U/η, with the table.
+/// How HPCC divides by U/η; if by a table, with the table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Division {
-    /// As numbers are divided.
+    /// Exactly.
     #[default]
     Exact,
     /// By a table of reciprocals, which all copies of the configuration share.
     Table(Arc<Reciprocals>),
 }
 
-/// The table for this largest error; exact without it.
+/// Makes the table for the largest error that the scenario gives. Without one, division is exact.
 impl Field for Division {
     fn of(value: Option<&Value>) -> Self {
         Option::of(value).map_or(Self::Exact, |epsilon| {
@@ -78,7 +78,8 @@ crate::words! {
     }
 }
 
-/// A window per link, and the flow's window as their α-mean; infinity: as the smallest. `None`: one window.
+/// The α of α-fairness. `Some(α)`: HPCC keeps a window per link and combines them by an α-mean; for
+/// an infinite α this is the smallest. `None`: one window, for the fullest link, as in the paper.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fairness(pub Option<f64>);
 
@@ -152,7 +153,8 @@ impl HpccConfig {
         }
     }
 
-    /// The constants of fixed point on this path and its table of reciprocals; `None`: real numbers.
+    /// Returns the constants of this path for fixed point and the table of reciprocals. `None` if
+    /// HPCC computes with real numbers.
     #[inline]
     fn fixed(&self, path: &PathInfo) -> Option<(Constants, &Reciprocals)> {
         match (self.arithmetic, &self.division, self.format) {
@@ -176,27 +178,27 @@ impl HpccConfig {
 pub struct Hpcc {
     /// Telemetry of the last ACK (L in the paper).
     links: [IntHop; MAX_HOPS],
-    /// Links recorded; 0: none yet.
+    /// Number of links in the telemetry of the last ACK; 0 before the first.
     hops: u8,
-    /// pathID of the record.
+    /// pathID in the telemetry of the last ACK.
     path: u16,
-    /// AI steps since the last multiplicative one.
+    /// Additive steps since the last multiplicative one.
     inc_stage: u32,
     /// An ACK beyond this byte belongs to a packet sent after the last change of the reference.
     last_update_seq: u64,
     /// U: smoothed bytes in flight over B·T on the fullest link.
     utilisation: f64,
-    /// W^c, bytes.
+    /// Reference window W^c in bytes.
     reference_bytes: f64,
-    /// W, bytes.
+    /// Window W in bytes.
     window_bytes: f64,
-    /// R, bits per second.
+    /// Rate R in bits per second.
     rate_bps: f64,
-    /// The same per link, where fairness needs it; made with the first record.
+    /// Window and utilisation per link, if α-fairness is set; made at the first telemetry.
     registers: Option<Box<Registers>>,
 }
 
-/// What an ACK says of one link: u' and the time τ that it was measured over.
+/// What an ACK says of one link: the utilisation u', and the time τ over which it was measured.
 #[derive(Clone, Copy)]
 struct Measured {
     in_flight: f64,
@@ -270,7 +272,7 @@ impl Scheme for Hpcc {
 impl Control for Hpcc {
     type Config = HpccConfig;
 
-    /// A flow that starts at line rate.
+    /// Creates a flow that starts at line rate.
     fn new(config: &HpccConfig, path: &PathInfo, _now: Time) -> Self {
         // HPCC-05
         let (initial_bytes, rate_bps) = match config.fixed(path) {
@@ -294,7 +296,7 @@ impl Control for Hpcc {
         }
     }
 
-    /// Procedure NewAck.
+    /// NewAck of Algorithm 1 in the paper.
     fn on_feedback(
         &mut self,
         config: &HpccConfig,
@@ -383,7 +385,8 @@ impl Hpcc {
         }
     }
 
-    /// Function MeasureInflight; records the links on the way. False if the ACK says nothing new.
+    /// MeasureInflight of Algorithm 1: updates U from the fullest link and keeps the new telemetry.
+    /// Returns false if the ACK says nothing new.
     fn measure(
         &mut self,
         config: &HpccConfig,
@@ -404,7 +407,8 @@ impl Hpcc {
         true
     }
 
-    /// The fullest link of the path. `PLAIN`: of a plain reading, whose loop is the shorter one.
+    /// Returns the measurement of the fullest link of the path. `PLAIN` selects a faster loop, for
+    /// exact telemetry of which no link is left out.
     #[inline]
     fn fullest<const PLAIN: bool>(
         &mut self,
@@ -423,7 +427,7 @@ impl Hpcc {
         fullest
     }
 
-    /// Function ComputeWind, and what NewAck does with its result.
+    /// ComputeWind of Algorithm 1, and the update of the reference window that follows in NewAck.
     fn adjust(&mut self, config: &HpccConfig, path: &PathInfo, update: bool) -> bool {
         let multiply = self.utilisation >= config.eta || self.inc_stage >= config.max_stage;
         let wanted = compute_window(
@@ -442,7 +446,7 @@ impl Hpcc {
         true
     }
 
-    /// Both functions with a register per link.
+    /// MeasureInflight and ComputeWind with a window for each link.
     // HPCC-32
     fn adjust_registers(
         &mut self,
@@ -474,8 +478,8 @@ impl Hpcc {
         true
     }
 
-    /// Both functions in fixed point. The state holds the integers of the circuit as real numbers,
-    /// which represent them exactly.
+    /// MeasureInflight and ComputeWind in fixed point. The state holds the integers of the circuit
+    /// as real numbers, which represent them exactly.
     // HPCC-41
     fn react_fixed(
         &mut self,
@@ -521,7 +525,7 @@ impl Hpcc {
     }
 }
 
-/// How an ACK is read: what is the same for all its links.
+/// What is the same for all links when HPCC reads the telemetry of an ACK.
 struct Reading {
     format: IntFormat,
     /// Links that report no queue are left out.
@@ -539,13 +543,14 @@ impl Reading {
         }
     }
 
-    /// Exact telemetry, of which nothing is left out.
+    /// True if the telemetry is exact and no link is left out.
     #[inline]
     fn is_plain(&self) -> bool {
         self.format == IntFormat::Exact && !self.skip_empty
     }
 
-    /// u' of one link, which becomes its record. `None` if the ACK says nothing of it.
+    /// Returns u' of one link, and replaces its last telemetry by the new one. `None` if the ACK
+    /// says nothing new of the link.
     #[inline]
     fn link<const PLAIN: bool>(&self, last: &mut IntHop, new: &IntHop) -> Option<Measured> {
         let format = if PLAIN { IntFormat::Exact } else { self.format };
@@ -568,7 +573,7 @@ impl Reading {
         })
     }
 
-    /// U after a measurement.
+    /// Returns the smoothed utilisation U after a measurement.
     #[inline]
     fn smooth(&self, utilisation: f64, link: Measured) -> f64 {
         let weight = link.elapsed_ps.min(self.base_rtt_ps) / self.base_rtt_ps; // HPCC-14
@@ -576,7 +581,8 @@ impl Reading {
     }
 }
 
-/// W of a reference window, by the multiplicative or the additive branch.
+/// Returns the window that follows from a reference window, by the multiplicative or the additive
+/// step.
 #[inline]
 fn compute_window(
     config: &HpccConfig,

@@ -11,7 +11,7 @@ crate::params! {
     pub struct LineRateConfig;
 }
 
-/// A flow has no state.
+/// State of a flow without congestion control: none.
 #[derive(Clone, Copy, Debug)]
 pub struct LineRate;
 

@@ -11,24 +11,25 @@ use crate::units::Time;
 pub struct PerClass(Box<[ControlConfig]>);
 
 impl PerClass {
-    /// One control for each traffic class.
+    /// Creates it from the controls of traffic classes 0, 1, ….
     ///
     /// # Panics
-    /// Without any.
+    ///
+    /// If there is no control.
     #[must_use]
     pub fn new(controls: &[ControlConfig]) -> Self {
         assert!(!controls.is_empty(), "traffic has at least one class");
         Self(controls.into())
     }
 
-    /// The control of a traffic class.
+    /// Returns the control of a traffic class.
     #[inline]
     #[must_use]
     pub fn of(&self, class: u8) -> &ControlConfig {
         &self.0[usize::from(class).min(self.0.len() - 1)]
     }
 
-    /// The control of each class, from class 0 on.
+    /// Returns the controls, from traffic class 0 on.
     #[must_use]
     pub fn all(&self) -> &[ControlConfig] {
         &self.0
@@ -37,7 +38,7 @@ impl PerClass {
 
 macro_rules! define {
     ($($name:ident($module:ident),)*) => {
-        /// The control of one flow among flows that have others.
+        /// The control of one flow at a NIC whose flows have different controls.
         #[derive(Debug)]
         pub enum Mixed {
             $(

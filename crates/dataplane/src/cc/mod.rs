@@ -122,22 +122,23 @@ pub trait Scheme: Control {
     /// Values that contradict each other.
     fn configure(params: Self::Params) -> Result<Self::Config, Conflict>;
 
-    /// Returns how receivers notify its flows of marks, if they do.
+    /// Returns how receivers notify senders of ECN marks; `None`: they do not.
     fn notification(_config: &Self::Config) -> Option<Notification> {
         None
     }
 
-    /// Returns true if it computes with integer rates; `None`: it has no such option.
+    /// Returns true if it computes with whole bits per second, false if with real numbers; `None`:
+    /// the scheme has no such option.
     fn whole_rates(_config: &Self::Config) -> Option<bool> {
         None
     }
 
-    /// Returns which bytes switches count in the telemetry that it reads.
+    /// Returns which bytes switches count in the telemetry for this control.
     fn counter(_config: &Self::Config) -> Counter {
         Counter::Sent
     }
 
-    /// Returns its configuration for telemetry of this format.
+    /// Returns the configuration changed for telemetry of this format.
     fn with_telemetry(config: Self::Config, _format: IntFormat) -> Self::Config {
         config
     }
@@ -159,7 +160,7 @@ crate::words! {
     }
 }
 
-/// The parameter of this type.
+/// The parameter `arithmetic`, whose value is an [`Arithmetic`].
 pub(crate) const ARITHMETIC: Param =
     Param::word("arithmetic", Arithmetic::WORDS).default("\"real\"", "PRE-83", "real numbers");
 
@@ -184,7 +185,7 @@ impl Field for Limit {
     }
 }
 
-/// The parameter of this type.
+/// The parameter `window`, whose value is a [`Limit`].
 pub(crate) const WINDOW: Param =
     Param::flag("window")
         .or(&["bdp"])
@@ -197,13 +198,12 @@ pub enum Increase {
     Bytes(f64),
     /// Bytes that this rate in bits per second sends in a base round trip.
     Rate(f64),
-    /// Bytes by a rule for this number of flows on a link.
+    /// Initial window divided by this number of flows on a link; HPCC has a rule of its own.
     Flows(u32),
 }
 
 impl Increase {
-    /// Returns it in bytes, for a flow on this path; for flows the initial window is divided by
-    /// their number.
+    /// Returns the increase in bytes for a flow on this path.
     // POWER-06
     #[must_use]
     pub fn bytes(self, path: &PathInfo) -> f64 {
@@ -214,7 +214,7 @@ impl Increase {
         }
     }
 
-    /// Returns the rate in bits per second, if it is one.
+    /// Returns the rate in bits per second if the increase is given as a rate.
     #[must_use]
     pub const fn rate_bps(self) -> Option<f64> {
         match self {
@@ -234,7 +234,7 @@ impl Field for Increase {
     }
 }
 
-/// The values of an [`Increase`].
+/// Kinds of values that give an [`Increase`] in a scenario.
 const ADDITIVE_INCREASE: &[Kind] = &[
     Kind::Counted {
         noun: "flows",
@@ -251,20 +251,20 @@ const ADDITIVE_INCREASE: &[Kind] = &[
     },
 ];
 
-/// How a receiver notifies a sender of marks.
+/// How a receiver notifies a sender of ECN marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notification {
-    /// The ACK of a marked packet is one.
+    /// The ACK of a marked packet is the notification.
     OnAck,
-    /// Separate frames.
+    /// The receiver sends CNPs as separate frames.
     Frames {
-        /// Least time between two of them for the same flow, in ps.
+        /// Least time between two CNPs for the same flow, in ps.
         interval_ps: Time,
-        /// Bytes of the frame.
+        /// Bytes of a CNP.
         bytes: u16,
-        /// Intervals run from a flow's first packet on, not from its last CNP.
+        /// True if intervals run from a flow's first packet on, false if from its last CNP.
         cycle: bool,
-        /// Its class is that of control packets, else that of data.
+        /// True if CNPs have the class of control packets, false if that of data.
         control: bool,
     },
 }
@@ -388,7 +388,7 @@ macro_rules! define {
         }
 
         impl ControlConfig {
-            /// Returns the same configuration for telemetry of this format.
+            /// Returns the configuration changed for telemetry of this format.
             #[must_use]
             pub fn with_telemetry(self, format: IntFormat) -> Self {
                 match self {
@@ -422,13 +422,14 @@ impl ControlConfig {
         scheme_of!(self, Of(config) => { let _ = config; Of::TITLE }, config.title)
     }
 
-    /// Returns how receivers notify its flows of marks, if they do.
+    /// Returns how receivers notify senders of ECN marks; `None`: they do not.
     #[must_use]
     pub fn notification(&self) -> Option<Notification> {
         scheme_of!(self, Of(config) => Of::notification(config), config.notification)
     }
 
-    /// Returns true if it computes with integer rates; `None`: it has no such option.
+    /// Returns true if the control computes with whole bits per second, false if with real numbers;
+    /// `None`: the scheme has no such option.
     #[must_use]
     pub fn whole_rates(&self) -> Option<bool> {
         scheme_of!(self, Of(config) => Of::whole_rates(config), config.whole_rates)
@@ -502,7 +503,7 @@ impl Choice for ControlConfig {
     }
 }
 
-/// Returns the finding about whole rates without the scan of ns-3, or the reverse.
+/// Finding: a scan of flows as in ns-3 needs whole rates, and whole rates need the scan.
 // NS3-60
 pub(crate) fn whole_rates() -> Finding {
     Finding::wrong(
@@ -512,22 +513,22 @@ pub(crate) fn whole_rates() -> Finding {
     )
 }
 
-/// Returns a control as a value of `control`.
+/// Returns a control of this crate as a value of the key `control`.
 const fn word<C: Scheme>(
     configure: fn(&Values) -> Result<ControlConfig, Conflict>,
 ) -> Word<ControlConfig> {
     Word::new(C::NAME, C::Params::PARAMS, configure).titled(C::TITLE, C::ABOUT)
 }
 
-/// A control for which a NIC can be compiled.
+/// A control of this crate, for which a NIC can be compiled.
 pub(crate) trait Listed: Control {
-    /// Its parameters.
+    /// Returns the parameters of this control from the configuration.
     fn config(config: &ControlConfig) -> &Self::Config;
 }
 
 static LIST: List<Word<ControlConfig>> = List::new(CONTROLS);
 
-/// Adds a control for [`add_control`](crate::outside::add_control).
+/// Adds a control from another crate, as [`add_control`](crate::outside::add_control) does.
 pub(crate) fn add<C: Scheme>() {
     let declared = word::<C>(|values| {
         let own = C::configure(C::Params::read(values))?;

@@ -14,13 +14,14 @@ use crate::units::Time;
 pub struct OutsideControl {
     /// The name of the control in sentences.
     pub title: &'static str,
-    /// Properties that other choices depend on.
+    /// Properties of the control that other choices of a scenario depend on.
     pub provides: Properties,
-    /// Rules about combinations with other choices.
+    /// Rules about combinations of the control with other choices of a scenario.
     pub(super) rules: Vec<Rule>,
-    /// How receivers notify its flows of marks, if they do.
+    /// How receivers notify senders of ECN marks; `None`: they do not.
     pub notification: Option<Notification>,
-    /// True if it computes with integer rates; `None`: it has no such option.
+    /// True if the control computes with whole bits per second, false if with real numbers; `None`:
+    /// it has no such option.
     pub whole_rates: Option<bool>,
     own: Arc<dyn AnyConfig>,
 }
@@ -52,14 +53,14 @@ impl OutsideControl {
     }
 }
 
-/// The configuration of any control.
+/// Configuration of any control from another crate, to be used as a trait object.
 trait AnyConfig: AnyEq + Debug + Send + Sync {
     fn start(&self, path: &PathInfo, now: Time) -> Box<dyn AnyControl>;
     fn counter(&self) -> Counter;
     fn with_telemetry(&self, format: IntFormat) -> OutsideControl;
 }
 
-/// The configuration of one control.
+/// Configuration of the control `C`.
 #[derive(Debug)]
 struct Own<C: Scheme>(Arc<C::Config>);
 
@@ -86,7 +87,7 @@ impl<C: Scheme> AnyConfig for Own<C> {
     }
 }
 
-/// The hooks of [`Control`] for a flow that has its configuration.
+/// The hooks of [`Control`] as a trait object, for a flow that holds its configuration.
 trait AnyControl: Debug + Send {
     fn on_feedback(&mut self, path: &PathInfo, now: Time, feedback: &Feedback<'_>);
     fn on_send(&mut self, path: &PathInfo, now: Time, bytes: u64);

@@ -46,7 +46,7 @@ impl PowerConfig {
     }
 }
 
-/// Power that an ACK tells of, and the time that it was measured over.
+/// The power that an ACK reports, and the time over which it was measured.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Measured {
     pub power: f64,
@@ -56,14 +56,14 @@ pub(super) struct Measured {
 /// A window that follows the power.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PowerWindow {
-    /// W.
+    /// Window W in bytes.
     pub bytes: f64,
-    /// Γ, smoothed.
+    /// Smoothed power Γ.
     pub power: f64,
 }
 
 impl PowerWindow {
-    /// A flow that starts at line rate.
+    /// Creates the window of a flow that starts at line rate.
     pub fn new(path: &PathInfo) -> Self {
         Self {
             bytes: path.initial_window_bytes(), // POWER-01
@@ -71,7 +71,7 @@ impl PowerWindow {
         }
     }
 
-    /// Takes in a measurement.
+    /// Updates the smoothed power with a measurement.
     // POWER-04
     pub fn smooth(&mut self, path: &PathInfo, measured: Measured) {
         let base_rtt_ps = path.base_rtt_ps.max(1) as f64;
@@ -79,7 +79,7 @@ impl PowerWindow {
         self.power = (1.0 - weight) * self.power + weight * measured.power;
     }
 
-    /// The window that the power makes of a reference.
+    /// Sets the window from a reference window and the smoothed power.
     pub fn update(&mut self, config: &PowerConfig, path: &PathInfo, reference_bytes: f64) {
         let share = config.eta * reference_bytes / self.power; // POWER-07
         let wanted = share + config.beta.bytes(path);
@@ -117,7 +117,8 @@ crate::params! {
 }
 
 impl PowerTcpConfig {
-    /// See [`PowerConfig::paper`].
+    /// The paper's values, with the increase and floor of the authors' code, for senders of
+    /// `line_bps`; see [`PowerConfig::paper`].
     #[must_use]
     pub fn paper(line_bps: f64) -> Self {
         Self {
@@ -136,11 +137,11 @@ pub struct PowerTcp {
     reference_bytes: f64,
     /// An ACK beyond this byte is of a packet sent after the last whole round trip began.
     round_end: u64,
-    /// What the last ACK said; `None`: there was none.
+    /// Telemetry of the last ACK and past windows; `None` before the first telemetry.
     links: Option<Box<Links>>,
 }
 
-/// The records of the links of a path, and windows of the past.
+/// Telemetry of the links of a path in the last ACK, and windows of the past.
 #[derive(Clone, Debug)]
 struct Links {
     hops: [IntHop; MAX_HOPS],
@@ -149,23 +150,23 @@ struct Links {
     past: Past,
 }
 
-/// The windows under which what is in flight was sent: a record for each part of a round trip. When
-/// there are too many, every second one is forgotten.
+/// Past windows of a flow, each with the byte from which on it was in force. One is kept for each
+/// part of a round trip; when there is no space, every second one is deleted.
 #[derive(Clone, Debug)]
 struct Past {
-    /// From which byte on which window held, in bytes.
+    /// For each window, the first byte that was sent under it, and the window in bytes.
     windows: [(u64, f64); WINDOWS],
     len: usize,
-    /// Time between two records, in ps.
+    /// Time between two windows that are kept, in ps.
     every_ps: Time,
     next_ps: Time,
 }
 
-/// Windows of the past that a flow remembers.
+/// Largest number of past windows that a flow keeps.
 const WINDOWS: usize = 32;
 
 impl Past {
-    /// A flow whose packets so far were sent under this window.
+    /// Creates the past of a flow whose packets so far were sent under this window.
     fn new(path: &PathInfo, window_bytes: f64) -> Self {
         Self {
             windows: [(0, window_bytes); WINDOWS],
@@ -175,7 +176,8 @@ impl Past {
         }
     }
 
-    /// The window under which the packet was sent that ends at byte `seq`.
+    /// Returns the window under which the packet that ends at byte `seq` was sent, and deletes
+    /// older windows.
     // POWER-12
     fn at(&mut self, seq: u64) -> f64 {
         let held = &self.windows[..self.len];
@@ -186,7 +188,8 @@ impl Past {
         self.windows[0].1
     }
 
-    /// What is sent from byte `seq` on is sent under this window.
+    /// Keeps the window under which bytes from `seq` on are sent, if the last one was kept long
+    /// enough ago.
     fn record(&mut self, now: Time, seq: u64, window_bytes: f64) {
         if now < self.next_ps {
             return;
@@ -217,7 +220,8 @@ impl Links {
         links
     }
 
-    /// The link of the greatest power, between two records of the same path. `None`: nothing new.
+    /// Returns the measurement of the link with the greatest power since the last ACK. `None`: the
+    /// ACK says nothing new.
     fn measure(
         &mut self,
         config: &PowerTcpConfig,
@@ -323,7 +327,7 @@ impl Control for PowerTcp {
     }
 }
 
-/// Γ of one link between two records. `None` if the newer one says nothing new.
+/// Returns the power Γ of one link between two ACKs. `None`: the newer one says nothing new.
 // POWER-10
 fn power_of_link(
     config: &PowerTcpConfig,

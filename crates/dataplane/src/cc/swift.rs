@@ -92,17 +92,17 @@ impl SwiftConfig {
     }
 }
 
-/// One of the two windows.
+/// One of Swift's two windows: for the delay in the network, or for that in hosts.
 #[derive(Clone, Copy, Debug)]
 struct Window {
-    /// Packets, as a fraction.
+    /// Window in packets; it can be a fraction.
     cwnd: f64,
-    /// Last time that it shrank; `None`: it has not.
+    /// Time of the last decrease; `None` before the first.
     shrank_ps: Option<Time>,
 }
 
 impl Window {
-    /// What an ACK that found this delay makes of the window.
+    /// Updates the window after an ACK that measured this delay.
     fn on_delay(&mut self, config: &SwiftConfig, most: f64, ack: &Acked, delay: f64, target: f64) {
         let before = self.cwnd;
         if delay < target {
@@ -118,7 +118,7 @@ impl Window {
         self.limit(config, most, ack.now, before);
     }
 
-    /// What a loss makes of the window.
+    /// Updates the window after a loss.
     fn on_loss(&mut self, config: &SwiftConfig, most: f64, now: Time, rtt_ps: Time) {
         let before = self.cwnd;
         if self.may_shrink(now, rtt_ps) {
@@ -140,11 +140,11 @@ impl Window {
     }
 }
 
-/// What both windows take from an ACK.
+/// The parts of an ACK that both windows use.
 struct Acked {
     now: Time,
     rtt_ps: Time,
-    /// Packets that it acknowledges first.
+    /// Packets that this ACK is the first to acknowledge.
     packets: f64,
 }
 
@@ -155,7 +155,7 @@ pub struct Swift {
     endpoint: Window,
     /// Round trip of the last ACK, hosts included, in ps.
     rtt_ps: Time,
-    /// Timeouts in a row.
+    /// Number of retransmission timeouts in a row.
     timeouts: u32,
 }
 
@@ -264,7 +264,7 @@ impl Swift {
         }
     }
 
-    /// The window in force, in packets.
+    /// Returns the window in force in packets: the smaller of the two.
     // SWIFT-04
     #[inline]
     #[must_use]

@@ -12,7 +12,7 @@ pub struct ThetaPowerTcp {
     window: PowerWindow,
     /// An ACK beyond this byte is of a packet sent after the last change of the window.
     round_end: u64,
-    /// What the last ACK said; `None`: there was none.
+    /// Round trips that the last ACK reported; `None` before the first ACK.
     last: Option<RoundTrip>,
 }
 
@@ -20,7 +20,7 @@ pub struct ThetaPowerTcp {
 struct RoundTrip {
     rtt_ps: Time,
     at_ps: Time,
-    /// The smallest that the flow has seen.
+    /// Smallest round trip that the flow has seen, in ps.
     least_ps: Time,
 }
 
@@ -83,7 +83,7 @@ impl Control for ThetaPowerTcp {
 }
 
 impl ThetaPowerTcp {
-    /// Power between two ACKs. `None`: nothing new.
+    /// Returns the power between the last ACK and this one. `None`: this one says nothing new.
     fn measure(
         &mut self,
         config: &PowerConfig,

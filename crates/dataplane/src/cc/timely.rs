@@ -92,15 +92,15 @@ pub struct Timely {
     rtt_diff_ps: f64,
     /// An ACK beyond this byte is the next completion.
     last_update_seq: u64,
-    /// Increases in a row.
+    /// Number of increases of the rate in a row.
     increases: u32,
-    /// `last_rtt_ps` holds a value.
+    /// True once `last_rtt_ps` holds a value.
     measured: bool,
 }
 
 const AUTHORS_CODE: &str = "(authors' code of HPCC)";
 
-/// A time in microseconds, for people.
+/// Returns a time in microseconds, for messages.
 fn micros(ps: Time) -> f64 {
     ps as f64 / US as f64
 }
@@ -144,7 +144,7 @@ impl Scheme for Timely {
 impl Control for Timely {
     type Config = TimelyConfig;
 
-    /// A flow that starts at line rate.
+    /// Creates a flow that starts at line rate.
     fn new(_config: &TimelyConfig, path: &PathInfo, _now: Time) -> Self {
         Self {
             rate_bps: path.line_bps, // TIMELY-01
@@ -196,7 +196,7 @@ impl Control for Timely {
 }
 
 impl Timely {
-    /// One completion event.
+    /// Updates the rate with the round trip of a completion event.
     fn update(&mut self, config: &TimelyConfig, path: &PathInfo, rtt_ps: f64) {
         let diff_ps = rtt_ps - self.last_rtt_ps;
         self.rtt_diff_ps = (1.0 - config.alpha) * self.rtt_diff_ps + config.alpha * diff_ps; // TIMELY-05
@@ -225,7 +225,8 @@ impl Timely {
         }
     }
 
-    /// Additive, after `hai_after` increases in a row hyperactive.
+    /// Raises the rate: additively, or after `hai_after` increases in a row by the hyperactive
+    /// step.
     fn increase(&mut self, config: &TimelyConfig) {
         // TIMELY-11
         let hyper = self.increases >= config.hai_after;

@@ -54,7 +54,7 @@ crate::words! {
     }
 }
 
-/// Additional memory beyond the pool that all victim ports of a switch share.
+/// Additional memory for packets of victim ports, which all victim ports of a switch share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beside {
     /// This number of bytes.
@@ -76,8 +76,8 @@ impl Field for Beside {
 }
 
 impl Beside {
-    /// Returns the bytes of it at a switch with this buffer and this number of ingress ports that
-    /// may be victim ports.
+    /// Returns the additional memory in bytes at a switch with this buffer and this number of
+    /// ingress ports that can become victim ports.
     // SPFC-08
     #[must_use]
     pub const fn bytes(self, buffer_bytes: u64, ingresses: u64) -> u64 {
@@ -96,9 +96,9 @@ pub struct VictimConfig {
     pub interval_ps: Time,
     /// K: share of its line rate at which an ingress becomes a victim port, in 1/65536.
     pub k: u32,
-    /// C of the counting number; `None`: the rate of the port's own link.
+    /// Link rate C from which the counting number is computed; `None`: that of the port's own link.
     pub rate: Option<Rate>,
-    /// Unit of the departures.
+    /// Unit in which departures of an ingress port are counted.
     pub count: Departures,
     /// True if a port becomes a victim port with the departure that reaches the counting number,
     /// false if the state changes only at the end of the interval.
@@ -109,7 +109,7 @@ pub struct VictimConfig {
     /// True if a RESUME sets the state from the departures so far, false if the state changes only
     /// at the end of the interval.
     pub resumes_at_once: bool,
-    /// Additional memory for victim ports beyond the pool.
+    /// Additional memory for packets of victim ports.
     pub beside: Beside,
 }
 
@@ -133,9 +133,9 @@ pub enum Accounting {
 /// PFC configuration: ingress thresholds, headroom, pause frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pfc {
-    /// Accounting rules.
+    /// Rules that decide when an ingress is paused and which space a packet uses.
     pub accounting: Accounting,
-    /// Threshold for XOFF.
+    /// Threshold at which an ingress sends XOFF.
     pub threshold: PfcThreshold,
     /// Detection of victim ports, which have the whole buffer as threshold; `None`: no detection.
     pub victims: Option<VictimConfig>,
@@ -430,7 +430,8 @@ impl Pfc {
         rules
     }
 
-    /// Returns the finding about hosts that send replies during a pause of their class.
+    /// Returns the finding about hosts that send ACKs and other replies while their class is
+    /// paused.
     fn unpaused_replies(&self) -> Finding {
         let hint = "set ack.pausable = true, or send replies in a class of their own \
                     (ack.class = \"control\"); profile = \"ns3\" does as the simulator of HPCC, \

@@ -84,15 +84,15 @@ pub struct AssignConfig {
     /// Number of 1-hop round trips of the switch, in 1/65536, for which a flow keeps its queue.
     /// Replaces the time in [`Classify::Dynamic`].
     pub sticky_hrtts: Option<u32>,
-    /// Queues that flows get.
+    /// How the queue of a flow is found: an empty one, or one by hash.
     pub by: AssignBy,
-    /// Flow-table entries that flows get.
+    /// Which fields of a packet select the flow-table entry.
     pub slot: SlotBy,
     /// Period in ps at which the bitmap of empty queues is updated; `None`: immediately.
     pub bitmap_ps: Option<Time>,
     /// True if an empty queue that the downstream neighbour has paused may be assigned.
     pub paused_eligible: bool,
-    /// Start of the search for an empty queue.
+    /// Queue or number at which the search for an empty queue starts.
     pub start: SearchStart,
     /// Queue of a flow if no queue is empty.
     pub when_full: WhenFull,
@@ -120,12 +120,12 @@ impl AssignConfig {
     };
 }
 
-/// Time for which a flow keeps its queue.
+/// How long a flow keeps its queue after its last packet has left.
 #[derive(Clone, Copy, Debug)]
 enum Sticky {
-    /// This many 1-hop round trips.
+    /// For this many 1-hop round trips.
     HopRtts(f64),
-    /// This long, in ps.
+    /// For this time in ps.
     Fixed(Time),
 }
 
@@ -251,8 +251,8 @@ impl Classify {
         }),
     ];
 
-    /// Completes a value of [`Self::WORDS`]. `queues` and `levels` are per class; the table has
-    /// entries for all queues of a port, `of_port`.
+    /// Completes a value of [`Self::WORDS`] with the number of queues and levels per class. The
+    /// flow table gets entries for `of_port` queues, those of all classes of a port.
     #[must_use]
     pub const fn complete(self, queues: u16, of_port: u16, levels: u16) -> Self {
         match self {

@@ -30,19 +30,19 @@ pub const MAX_RATE_BPS: u64 = 1_000_000_000_000_000;
 /// One parameter: a key of a table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Param {
-    /// The key.
+    /// Name of the key in the table.
     pub key: &'static str,
     /// Type of its values, with unit and range.
     pub kind: Kind,
     /// Words that are valid values too, such as `"off"`.
     pub words: &'static [&'static str],
-    /// Value if the scenario and the preset set none.
+    /// Default, or what holds without a value.
     pub fallback: Fallback,
     /// Rule under `specs/` that defines the default; empty if there is no rule.
     pub rule: &'static str,
     /// Source of the default, a comment of the value in `resolved.toml`.
     pub source: &'static str,
-    /// Effect, in one sentence.
+    /// Sentence about the effect of the parameter, for documents.
     pub about: &'static str,
     /// Values of another parameter with which this parameter has an effect.
     pub acts: Acts,
@@ -54,7 +54,7 @@ pub struct Param {
 // PRE-270, PRE-271, PRE-272, PRE-273, PRE-274
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InNetwork {
-    /// Neither depends on it.
+    /// Neither the value nor the default depends on the network.
     Independent,
     /// A time without progress after which packets are sent again. It must exceed the largest base
     /// round trip, including the time of hosts. The default is at least [`TIMEOUT_ROUND_TRIPS`] of
@@ -62,7 +62,7 @@ pub enum InNetwork {
     Timeout,
     /// A round trip above which a control slows down. It must exceed the largest base round trip.
     Target {
-        /// The control counts the time of hosts in the round trip.
+        /// True if the control counts the processing time of hosts in the round trip.
         with_hosts: bool,
     },
     /// A time in both hosts above which a control slows down. It must exceed the time that
@@ -76,12 +76,12 @@ pub enum InNetwork {
     /// The default is for hosts of this rate, in bits per second, and scales with the rate of the
     /// hosts.
     AtRate(u64),
-    /// This word is the default if links can lose frames or fail, unless another parameter has a
+    /// The default is this word if links can lose frames or fail, unless another parameter has a
     /// certain word.
     RepairsLosses {
-        /// The default for such links.
+        /// Default if links can lose frames or fail.
         word: &'static str,
-        /// The other parameter, which is declared earlier, and that word.
+        /// Key of the other parameter, which is declared earlier, and its word.
         unless: (&'static str, &'static str),
     },
 }
@@ -96,16 +96,16 @@ pub const TIMEOUT_ROUND_TRIPS: u64 = 3;
 pub enum Fallback {
     /// This value, written as TOML.
     Value(&'static str),
-    /// None: the key is required. The TOML is an example.
+    /// No default: the key is required. The TOML is an example.
     Needed(&'static str),
-    /// No value. The sentence describes the behaviour without one.
+    /// No default: the key may be missing. The sentence describes the behaviour without it.
     Absent(&'static str),
 }
 
 /// Condition on another parameter of the table under which a parameter has an effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Acts {
-    /// None: it always has an effect.
+    /// No condition: it always has an effect.
     Always,
     /// The other parameter has one of these words.
     With(Beside),
@@ -282,13 +282,13 @@ impl Param {
         Self::new(key, Kind::Fraction { min, max })
     }
 
-    /// `true` or `false`.
+    /// Creates a parameter for `true` or `false`.
     #[must_use]
     pub const fn flag(key: &'static str) -> Self {
         Self::new(key, Kind::Flag)
     }
 
-    /// One of these words.
+    /// Creates a parameter for one of these words.
     #[must_use]
     pub const fn word(key: &'static str, words: &'static [&'static str]) -> Self {
         Self::new(key, Kind::Word(words))
@@ -300,7 +300,7 @@ impl Param {
         Self::new(key, Kind::Either(kinds))
     }
 
-    /// An array.
+    /// Creates a parameter for an array of values of this kind.
     #[must_use]
     pub const fn list(key: &'static str, of: &'static Kind) -> Self {
         Self::new(key, Kind::List(of))
@@ -398,8 +398,8 @@ impl Param {
         self
     }
 
-    /// Returns the reason why it has no effect with the values that were read before it; `None`: it
-    /// has one.
+    /// Returns the reason why the parameter has no effect with the values of earlier parameters;
+    /// `None` if it has an effect.
     #[must_use]
     pub fn useless(&self, values: &Values) -> Option<&'static str> {
         let (beside, wanted) = match self.acts {
@@ -436,7 +436,7 @@ pub enum Value {
     Flag(bool),
     /// One of the words of the declaration.
     Word(&'static str),
-    /// The number of [`Kind::Counted`].
+    /// The number of a value such as `"100 flows"`, see [`Kind::Counted`].
     Counted(u64),
     /// Any text.
     Text(String),
@@ -457,10 +457,10 @@ pub struct Values(Vec<(&'static str, Value)>);
 /// An error message about values that contradict each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
-    /// The keys. The message has the position of the first one that the scenario sets.
+    /// Keys of the values. The message has the position of the first one that the scenario sets.
     pub keys: &'static [&'static str],
-    /// The array of tables and the index in it where these keys are, if they are not in the table
-    /// itself.
+    /// Key and index of the entry of an array of tables that holds these keys; `None`: the table
+    /// itself does.
     pub item: Option<(&'static str, usize)>,
     /// Description of the problem.
     pub message: String,
@@ -537,9 +537,10 @@ impl Values {
         found.map(|(_, value)| value)
     }
 
-    /// Two times, ps.
+    /// Returns the two times of a window, in ps.
     ///
     /// # Panics
+    ///
     /// If the table has no such parameter, or one of another kind.
     #[must_use]
     pub fn window(&self, key: &str) -> (Time, Time) {

@@ -4,20 +4,22 @@ use super::{Param, Value, Values};
 
 /// The parameters of a scheme as a type. [`params!`](crate::params) implements it.
 pub trait Params: Sized {
-    /// The declarations, in the order of the fields.
+    /// Declarations of the parameters, in the order of the fields.
     const PARAMS: &'static [Param];
 
-    /// Returns the fields for checked values of the declarations.
+    /// Returns the struct with these values, which were checked against the declarations.
     fn read(values: &Values) -> Self;
 }
 
 /// A type of a field that holds a parameter.
 pub trait Field: Sized {
-    /// Returns the field for a value. `None`: the parameter does not act ([`Acts`](super::Acts)), or it was left out
-    /// and has no default.
+    /// Returns the field for the value of its parameter. `None`: the parameter has no effect
+    /// ([`Acts`](super::Acts)), or it was left out and has no default.
     ///
     /// # Panics
-    /// If the declaration accepts a value that the type cannot hold. A test reads every scheme from its defaults.
+    ///
+    /// If the declaration accepts a value that the type cannot hold. A test reads every scheme from
+    /// its defaults.
     fn of(value: Option<&Value>) -> Self;
 }
 
@@ -39,7 +41,7 @@ macro_rules! numbers {
 }
 numbers!(u8 u16 u32 u64 i32 f64);
 
-/// `false` if the parameter does not act.
+/// `false` if the parameter has no effect.
 impl Field for bool {
     fn of(value: Option<&Value>) -> Self {
         match value {
@@ -50,7 +52,7 @@ impl Field for bool {
     }
 }
 
-/// Empty if the parameter does not act.
+/// Empty if the parameter has no effect.
 impl Field for &'static str {
     fn of(value: Option<&Value>) -> Self {
         match value {
@@ -61,7 +63,7 @@ impl Field for &'static str {
     }
 }
 
-/// `None` if the parameter does not act, and for a word such as `"off"`.
+/// `None` if the parameter has no effect, and for a word such as `"off"`.
 impl<T: Field> Field for Option<T> {
     fn of(value: Option<&Value>) -> Self {
         match value {
@@ -71,7 +73,7 @@ impl<T: Field> Field for Option<T> {
     }
 }
 
-/// The items of a list.
+/// A vector of the items of a list.
 impl<T: Field> Field for Vec<T> {
     fn of(value: Option<&Value>) -> Self {
         match value {

@@ -2,20 +2,20 @@
 
 use super::{Conflict, Param, Values};
 
-/// A value of a key of `[scheme]`, as data.
+/// A word that a key of `[scheme]` accepts, with the parameters that belong to it.
 #[derive(Debug)]
 pub struct Word<C: 'static> {
-    /// The value.
+    /// The word as scenarios write it, such as `bfc`.
     pub name: &'static str,
-    /// Name in messages and documents; empty if it is the value.
+    /// Name in messages and documents; empty if the word itself is used.
     pub title: &'static str,
-    /// Description; empty if the description of the key includes it.
+    /// Description of the word; empty if the description of the key includes it.
     pub about: &'static str,
-    /// Name of the table of its parameters.
+    /// Name of the table that holds the word's parameters.
     pub table: &'static str,
-    /// Its parameters.
+    /// Parameters in that table.
     pub params: &'static [Param],
-    /// Returns its configuration for values of the parameters.
+    /// Returns the configuration that the values of the parameters give.
     pub configure: fn(&Values) -> Result<C, Conflict>,
 }
 
@@ -29,7 +29,7 @@ impl<C> Clone for Word<C> {
 impl<C> Copy for Word<C> {}
 
 impl<C> Word<C> {
-    /// Creates a value whose parameters are in a table of the same name.
+    /// Creates a word whose parameters are in a table of the same name.
     #[must_use]
     pub const fn new(
         name: &'static str,
@@ -46,13 +46,13 @@ impl<C> Word<C> {
         }
     }
 
-    /// Creates a value without parameters.
+    /// Creates a word without parameters.
     #[must_use]
     pub const fn plain(name: &'static str, configure: fn(&Values) -> Result<C, Conflict>) -> Self {
         Self::new(name, &[], configure)
     }
 
-    /// Sets the name of the table of its parameters.
+    /// Sets the name of the table that holds the word's parameters.
     #[must_use]
     pub const fn in_table(self, table: &'static str) -> Self {
         Self { table, ..self }

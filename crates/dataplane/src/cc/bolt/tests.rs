@@ -63,8 +63,8 @@ impl Flow {
         self.window()
     }
 
-    /// An ACK with these marks for everything that was sent, after 8 µs of round trip. Returns the
-    /// window.
+    /// Acknowledges everything that was sent, with these marks, after a round trip of 8 µs. Returns
+    /// the window.
     fn ack(&mut self, marks: u8) -> f64 {
         let ack = Ack {
             marks,
@@ -73,8 +73,8 @@ impl Flow {
         self.feed(&Feedback::Ack(ack))
     }
 
-    /// A notice, `after_us` after the last event, of a queue of this many full packets at a port of
-    /// 100 Gb/s. The packet was sent 4 µs ago. Returns the window.
+    /// A switch reports a queue of this many full packets at a port of 100 Gb/s, `after_us` after
+    /// the last event, about a packet that was sent 4 µs ago. Returns the window.
     fn notice(&mut self, after_us: u64, packets: u64) -> f64 {
         self.now += after_us * US;
         self.feed(&Feedback::Notice(Notice {
@@ -177,8 +177,8 @@ fn notices_take_a_packet_for_each_share_of_the_queue() {
     close(flow.notice(1000, 81), 46_000.0);
 }
 
-/// BOLT-16: before the first ACK the flow counts with the rate of its port, and decreases count
-/// from its start.
+/// BOLT-16: before the first ACK, a notice counts with the rate of the port, and the interval since
+/// the last decrease begins with the flow.
 #[test]
 fn before_the_first_ack_the_rate_is_that_of_the_port() {
     let mut flow = Flow::new(SenderConfig::default());

@@ -35,7 +35,7 @@ impl Flow {
         self.dcqcn.on_send(&self.config, &self.path, us * US, bytes);
     }
 
-    /// Rate at `us` in Gb/s.
+    /// Returns the rate in Gb/s at `us` microseconds.
     fn gbps(&mut self, us: u64) -> f64 {
         self.dcqcn.rate_bps(&self.config, &self.path, us * US) / 1e9
     }
@@ -321,7 +321,7 @@ fn a_long_silence_is_cheap() {
     close(flow.gbps(HOURS), target);
 }
 
-/// DCQCN as it is told: each timer has its next tick, each tick is lived through.
+/// Reference for the tests: DCQCN that computes every tick of every timer, one by one.
 struct Eager {
     config: DcqcnConfig,
     line: f64,
@@ -359,7 +359,7 @@ impl Eager {
         }
     }
 
-    /// Lives through all ticks up to `end`.
+    /// Computes all ticks up to and including `end`, one by one.
     fn live(&mut self, end: u64) {
         loop {
             let order = [self.alpha_tick, self.increase_tick, self.decrease_tick];

@@ -24,7 +24,7 @@ const RECIPROCAL_BITS: u32 = 32;
 const INDEX_BITS: u32 = 12;
 const WORD: u64 = u32::MAX as u64;
 
-/// Returns `value` in units of 2^-`bits`, rounded down, at most 2^32 - 1.
+/// Returns `value` as an integer in units of 2^-`bits`, rounded down, at most 2^32 - 1.
 fn word(value: f64, bits: u32) -> u64 {
     ((value * f64::from(1u32 << bits)) as u64).min(WORD)
 }
@@ -34,21 +34,21 @@ fn word(value: f64, bits: u32) -> u64 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Constants {
     layout: Layout,
-    /// T in ns.
+    /// Base round trip T in ns.
     pub base_rtt_ns: u64,
     /// 2^36 / T.
     pub per_base_rtt: u64,
-    /// η in units of 2^-20.
+    /// Target utilisation η in units of 2^-20.
     pub eta: u64,
     /// 2^20 / η.
     pub per_eta: u64,
-    /// maxStage.
+    /// maxStage: additive steps before a multiplicative one.
     pub max_stage: u32,
-    /// W_AI, the lowest and the highest window, in 1/64 of a byte.
+    /// Additive increase W_AI in 1/64 of a byte.
     pub wai: u64,
-    /// The lowest window, at least one byte.
+    /// The lowest window in 1/64 of a byte, at least one byte.
     pub least: u64,
-    /// W_init.
+    /// The highest window, W_init, in 1/64 of a byte.
     pub most: u64,
     /// Line rate in units of 2^-20 bytes per ns.
     pub line: u64,
@@ -79,7 +79,8 @@ impl Constants {
         }
     }
 
-    /// Returns what one unit of queue length is of B·T, in units of 2^-32.
+    /// Returns the share of B·T (what a link of this rate holds in a base round trip) that one unit
+    /// of the queue length in telemetry is, in units of 2^-32.
     #[must_use]
     pub fn queue_factor(&self, rate_mbps: u32) -> u64 {
         // B·T in 1/8000 of a byte: 10⁶ bits per second times ns.
@@ -88,7 +89,8 @@ impl Constants {
         ((unit << 32) / u128::from(held.max(1))).min(u128::from(WORD)) as u64
     }
 
-    /// Returns the time in ns that one unit of txBytes takes on the link, in units of 2^-16.
+    /// Returns the time that a link of this rate takes to send one unit of txBytes, in units of
+    /// 2^-16 ns.
     #[must_use]
     pub fn sent_factor(&self, rate_mbps: u32) -> u64 {
         ((self.layout.tx_unit() * 8_000) << 16)
@@ -96,8 +98,8 @@ impl Constants {
             .map_or(WORD, |factor| factor.min(WORD))
     }
 
-    /// Returns u' of a link and the time τ in ns that it was measured over. `None`: the record states no
-    /// rate, or a time stamp that is not later.
+    /// Returns u', the utilisation of a link between two ACKs, and the time τ in ns between their
+    /// stamps. `None`: the telemetry states no rate, or a stamp that is not later than the last.
     #[must_use]
     pub fn link(&self, table: &Reciprocals, last: &IntHop, new: &IntHop) -> Option<(u64, u64)> {
         let elapsed_ns = self.layout.elapsed_ps(last, new) / 1_000;
@@ -115,7 +117,7 @@ impl Constants {
         Some(((rate_share + queue_share).min(MAX_SHARE), elapsed_ns)) // HPCC-12
     }
 
-    /// Returns U after a measurement.
+    /// Returns the smoothed utilisation U after a measurement.
     #[must_use]
     pub fn smooth(&self, utilisation: u64, in_flight: u64, elapsed_ns: u64) -> u64 {
         // HPCC-14
@@ -129,7 +131,7 @@ impl Constants {
         (utilisation as i64 + change) as u64
     }
 
-    /// Returns W from the reference window.
+    /// Returns the window W that follows from the reference window and the utilisation.
     #[must_use]
     pub fn window(
         &self,
@@ -149,24 +151,24 @@ impl Constants {
         (share + self.wai).max(self.least).min(self.most) // HPCC-21
     }
 
-    /// Returns R of a window, at most line rate.
+    /// Returns the rate R that belongs to a window, at most the line rate.
     #[must_use]
     pub fn rate(&self, window: u64) -> u64 {
         ((window * self.per_base_rtt) >> (36 + WINDOW_BITS - RATE_BITS)).min(self.line) // HPCC-07
     }
 }
 
-/// Returns a value in units of 2^-`bits`. A real number holds such a value exactly.
+/// Returns a real number as an integer in units of 2^-`bits`, which is exact if it was one before.
 pub(super) fn units(value: f64, bits: u32) -> u64 {
     (value * f64::from(1u32 << bits)) as u64
 }
 
-/// Returns the real number of a value in units of 2^-`bits`.
+/// Returns an integer in units of 2^-`bits` as a real number.
 pub(super) fn real(value: u64, bits: u32) -> f64 {
     value as f64 / f64::from(1u32 << bits)
 }
 
-/// Returns the bits per second of a rate in units of 2^-20 bytes per ns.
+/// Converts a rate from units of 2^-20 bytes per ns to bits per second.
 pub(super) fn bits_per_second(rate: u64) -> f64 {
     real(rate, RATE_BITS) * 8e9
 }

@@ -7,14 +7,14 @@ const LARGEST: u32 = 1 << 22;
 /// The integer that stands for 1: U/η is looked up in steps of 1/4096, from there to 1024.
 const ONE: f64 = 4096.0;
 
-/// 1/n for integers up to 2²²: as few entries as keep the error of every other integer, which takes
-/// the entry below, less than ε.
+/// Table of 1/n for integers n up to 2²². An integer without an entry takes the entry of the next
+/// lower one that has one. The table has as few entries as keep this error below ε.
 #[derive(Clone, PartialEq)]
 pub struct Reciprocals {
     epsilon: f64,
     /// The integers that have an entry, ascending from 1.
     keys: Vec<u32>,
-    /// Their reciprocals.
+    /// Reciprocal of each integer in `keys`.
     values: Vec<f32>,
 }
 
@@ -28,7 +28,7 @@ impl fmt::Debug for Reciprocals {
 }
 
 impl Reciprocals {
-    /// A table with error `epsilon`, which lies between 0 and 1.
+    /// Creates the table whose error is at most `epsilon`, which lies between 0 and 1.
     // HPCC-35
     #[must_use]
     pub fn new(epsilon: f64) -> Self {
@@ -48,13 +48,13 @@ impl Reciprocals {
         }
     }
 
-    /// The error that it was made for.
+    /// The largest error ε for which the table was made.
     #[must_use]
     pub fn epsilon(&self) -> f64 {
         self.epsilon
     }
 
-    /// Integers that have an entry.
+    /// Number of integers that have an entry.
     #[must_use]
     pub fn entries(&self) -> usize {
         self.keys.len()

@@ -6,7 +6,8 @@ use super::{HpccConfig, compute_window};
 use crate::cc::PathInfo;
 use crate::int::MAX_HOPS;
 
-/// What registers at their ceiling may take from a flow, as a share of what holds it to its line.
+/// Links that are never full add together at most this share of the initial window's term to the
+/// sum of Eq. 7.
 const SLACK: f64 = 0.1;
 
 #[derive(Clone, Copy, Debug)]
@@ -19,7 +20,7 @@ struct Register {
     reference_bytes: f64,
 }
 
-/// The registers of a path.
+/// One window for each link of a flow's path, and the α of their mean.
 #[derive(Clone, Debug)]
 pub(super) struct Registers {
     alpha: f64,
@@ -28,7 +29,7 @@ pub(super) struct Registers {
 }
 
 impl Registers {
-    /// Equal registers that together make the given window.
+    /// Creates equal windows for all links, whose α-mean is `window_bytes`.
     // HPCC-32
     pub fn new(alpha: f64, hops: usize, window_bytes: f64) -> Self {
         let register = Register {
@@ -43,19 +44,20 @@ impl Registers {
         }
     }
 
-    /// An ACK told of a link.
+    /// Updates the utilisation of link number `at` on the path, of which an ACK reported.
     pub fn hear(&mut self, at: usize, smooth: impl FnOnce(f64) -> f64) {
         let utilisation = &mut self.links[at].utilisation;
         *utilisation = smooth(*utilisation);
     }
 
-    /// U of the fullest link.
+    /// Utilisation U of the fullest link.
     pub fn utilisation(&self) -> f64 {
         let all = self.links[..self.hops].iter();
         all.map(|link| link.utilisation).fold(0.0, f64::max)
     }
 
-    /// Function ComputeWind for every register, and Eq. 7.
+    /// Computes the window of each link (ComputeWind of the paper), and returns that of the flow
+    /// (Eq. 7).
     pub fn adjust(&mut self, config: &HpccConfig, path: &PathInfo, update: bool) -> f64 {
         let initial = path.initial_window_bytes();
         let most = initial * root(self.hops as f64 / SLACK, self.alpha);
@@ -81,7 +83,8 @@ impl Registers {
     }
 }
 
-/// (Σ x^−α)^(−1/α), taken relative to the smallest x, so that no power leaves the range of numbers.
+/// Computes the α-mean (Σ x^−α)^(−1/α) of windows x. It works with ratios to the smallest x, so
+/// that no power overflows.
 struct Mean {
     alpha: f64,
     values: [f64; MAX_HOPS],
