@@ -134,7 +134,7 @@ impl<T: Transport> SendingHalf for Driven<T> {
         self.transport.for_each_flow(&self.frames, &mut visit);
     }
 
-    /// Flows of a transport wait for their receivers, and no list is kept of them by class.
+    /// Does nothing: flows of a transport wait for their receivers, and are not listed by class.
     fn for_each_unsent(&self, _: &Common, _: u16, _: u8, _: &mut dyn FnMut(&FlowStart)) {}
 
     fn waiting_credits(&self) -> u64 {

@@ -38,12 +38,12 @@ crate::params! {
     }
 }
 
-/// How many credits each class of a port has.
+/// Number of credits of each class of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// What one class of full frames needs to fill a link, and a frame more.
+    /// The credits with which one class of full frames fills the link, plus one frame.
     Link,
-    /// This many.
+    /// This number of credits.
     Credits(u32),
 }
 
@@ -54,7 +54,7 @@ impl Field for Limit {
 }
 
 impl CbfcConfig {
-    /// The standard's numbers; credits of 256 bytes without overhead.
+    /// The values of the standard, with credits of 256 bytes and no overhead.
     pub const STANDARD: Self = Self {
         credit_bytes: 256,
         overhead_bytes: 0,
@@ -66,7 +66,7 @@ impl CbfcConfig {
         cc_bytes: 64,
     };
 
-    /// Credits that a frame takes.
+    /// Returns the number of credits that a frame uses.
     // CBFC-02
     #[inline]
     #[must_use]
@@ -75,7 +75,8 @@ impl CbfcConfig {
         bytes.div_ceil(self.credit_bytes)
     }
 
-    /// Credits with which one class of full frames can fill a link, while full frames come the other way.
+    /// Returns the credits with which one class of full frames fills a link while full frames
+    /// arrive from the other direction.
     // CBFC-22
     #[must_use]
     pub fn full_rate(&self, rate: Rate, delay_ps: Time, max_frame: u16) -> u32 {
@@ -85,7 +86,7 @@ impl CbfcConfig {
         bytes.div_ceil(frame) as u32 * self.credits(max_frame)
     }
 
-    /// The limit of each class of a link.
+    /// Returns the credit limit of each class of a link.
     // CBFC-20
     #[must_use]
     pub fn limit_of(&self, rate: Rate, delay_ps: Time, max_frame: u16) -> u32 {

@@ -49,7 +49,7 @@ crate::words! {
 }
 
 impl LlrConfig {
-    /// The defaults.
+    /// The default values.
     pub const STANDARD: Self = Self {
         frames: None,
         bytes: None,
