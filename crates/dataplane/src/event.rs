@@ -47,11 +47,11 @@ impl EventSet {
 pub struct Level {
     /// Bytes of the ingress and class, in reserve, pool and headroom.
     pub held_bytes: u64,
-    /// Threshold for its bytes in the pool.
+    /// Threshold for the bytes of the ingress and class in the pool.
     pub threshold_bytes: u64,
-    /// Bytes of the pool in use, by all.
+    /// Bytes of the shared pool that all ingresses together use.
     pub pool_bytes: u64,
-    /// True if its threshold was larger than that of others until now.
+    /// True if the ingress was a victim port, with a larger threshold, until now.
     pub victim: bool,
 }
 

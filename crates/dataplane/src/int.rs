@@ -147,9 +147,9 @@ impl IntStack {
 /// Telemetry of a packet, independent of its storage.
 #[derive(Clone, Copy, Debug)]
 pub struct Telemetry<'a> {
-    /// See [`IntStack::path`].
+    /// XOR of the identifiers of the switches on the path (pathID).
     pub path: u16,
-    /// See [`IntStack::hops`].
+    /// Records in the order of the path.
     pub hops: &'a [IntHop],
 }
 

@@ -122,7 +122,7 @@ fn queue_pairs(spec: &Spec, config: &SchemeConfig, findings: &mut Findings<'_>) 
     }
 }
 
-/// Trees that do not pipeline their chunks as those of NCCL do.
+/// Reports trees of collectives that do not pipeline their chunks as those of NCCL do.
 // OPS-63: one message at a time on each channel
 fn pipelines(spec: &Spec, config: &SchemeConfig, findings: &mut Findings<'_>) {
     let shares = can_share_queue_pairs(&config.nic);
@@ -186,7 +186,7 @@ fn traffic(spec: &Spec, graph: &Arc<Graph>, mtu: u16, findings: &mut Findings<'_
     check_flows::overload(spec, graph, &hosts, &sources, findings);
 }
 
-/// The key that a complaint of the generator is about.
+/// Returns the key to which an error of the generator of flows refers.
 fn blame(message: &str) -> &'static str {
     const WORDS: &[(&str, &str)] = &[
         ("degree", ".degree"),

@@ -73,7 +73,7 @@ fn one_buffer(
     }
 }
 
-/// When PFC pauses in a shared pool, and what may still come then.
+/// Checks when PFC pauses in a shared pool, and the space for packets that arrive after the pause.
 fn pausing(
     name: &str,
     config: &SwitchConfig,
@@ -106,7 +106,7 @@ fn pausing(
     lasting(config, pfc, findings);
 }
 
-/// Thresholds that come too late, too early, or without room to resume.
+/// Reports PFC thresholds that act too late or too early, or leave no room to resume.
 fn thresholds(
     name: &str,
     config: &SwitchConfig,
@@ -187,7 +187,7 @@ fn shared_headroom(
     findings.warn(&["scheme.pfc.headroom_pool"], message, &hint);
 }
 
-/// A headroom that is too small for what may still come after a pause.
+/// Reports a headroom that is too small for the packets that arrive after a pause.
 fn room_after_pauses(
     name: &str,
     config: &SwitchConfig,
@@ -247,7 +247,7 @@ fn lasting(config: &SwitchConfig, pfc: &Pfc, findings: &mut Findings<'_>) {
     }
 }
 
-/// ECN that starts above the PFC threshold comes too late.
+/// Reports ECN thresholds above the PFC threshold: ECN then marks too late.
 fn marks_before_pauses(
     name: &str,
     config: &SwitchConfig,

@@ -39,7 +39,7 @@ pub enum Which {
 /// One entry of `failures`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailureSpec {
-    /// The links.
+    /// Links that fail.
     pub which: Which,
     /// Time of the failure, ps.
     pub from_ps: Time,

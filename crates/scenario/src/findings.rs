@@ -6,7 +6,7 @@ use dataplane::properties::Finding;
 
 use crate::problem::{At, Code, Problem, Severity, SourceKind};
 
-/// Collects what is wrong, at the place of a key.
+/// Collects the findings of checks, each at the position of a key.
 pub(crate) struct Findings<'a> {
     pub(crate) places: &'a BTreeMap<String, At>,
     pub(crate) problems: Vec<Problem>,

@@ -12,7 +12,8 @@ pub(crate) fn find(graph: &Graph, name: &str) -> Option<NodeId> {
     graph.find(name).filter(|&node| graph.is_host(node))
 }
 
-/// Returns the host of a value, or reports at the key that there is none.
+/// Returns the host that the value of a key gives by number or name. If there is none, reports an
+/// error at the key.
 pub(crate) fn read(s: &Section<'_>, key: &str, value: &Value, graph: &Graph) -> Option<NodeId> {
     let last = graph.hosts().saturating_sub(1);
     let message = match value {

@@ -27,20 +27,21 @@ const _: () = assert!(MAX_TRAFFIC_CLASS as usize + 1 == TRAFFIC_CLASSES);
 /// Latest time of a window: a thousand seconds of simulated time.
 const MAX_WINDOW_PS: u64 = MAX_TIME_PS / 1_000;
 
-/// Tables of one kind; the value of a key selects one of them.
+/// Tables of different kinds, one of which the value of a key selects, such as the kinds of
+/// topology.
 #[derive(Debug)]
 pub(crate) struct Variants {
-    /// The key of the word.
+    /// Key whose value selects the table.
     pub key: &'static str,
     /// Description of that key.
     pub about: &'static str,
-    /// Keys of all of them.
+    /// Keys that all the tables have.
     pub common: &'static [Param],
-    /// Each of them.
+    /// The tables, each with its own keys.
     pub each: &'static [Variant],
 }
 
-/// One of several tables.
+/// One of the tables that the value of a key selects.
 #[derive(Debug)]
 pub(crate) struct Variant {
     /// Value of the key that selects this table.

@@ -139,7 +139,7 @@ pub(crate) fn settle<T>(s: &Section<'_>, configured: Result<T, Conflict>) -> Opt
     None
 }
 
-/// A text that was given.
+/// Returns the text of a key, if one was given.
 pub(crate) fn text<'a>(values: &'a Values, key: &str) -> Option<&'a str> {
     match values.get(key) {
         Some(Value::Text(text)) => Some(text),
@@ -147,7 +147,7 @@ pub(crate) fn text<'a>(values: &'a Values, key: &str) -> Option<&'a str> {
     }
 }
 
-/// A table of an array of tables.
+/// Returns an entry of an array of tables.
 fn item<'a>(s: &Section<'a>, key: &str, index: usize) -> Option<Section<'a>> {
     let document::Value::Array(items) = &s.table.get(key)?.node.value else {
         return None;
@@ -219,7 +219,7 @@ pub(crate) fn entries<'a>(
     sections.flatten().collect()
 }
 
-/// All tables of an array of tables; `None` where one of them is wrong.
+/// Returns the values of all entries of an array of tables; `None` if one of them is invalid.
 fn items(
     s: &Section<'_>,
     key: &'static str,
@@ -267,7 +267,7 @@ pub(crate) fn inner<'a>(s: &Section<'a>, key: &'static str) -> Option<Section<'a
     inner
 }
 
-/// One parameter: `Some(None)` where it was left out and may be, `None` where it is wrong.
+/// Reads one parameter: `Some(None)` if it was left out and may be, `None` if it is invalid.
 pub(crate) fn one(s: &Section<'_>, param: &'static Param) -> Option<Option<Value>> {
     if !s.has(param.key) {
         return left_out(s, param);
@@ -315,7 +315,7 @@ fn left_out(s: &Section<'_>, param: &'static Param) -> Option<Option<Value>> {
     }
 }
 
-/// The value of a default.
+/// Returns the default of a parameter.
 fn default(param: &Param) -> Option<Value> {
     let Fallback::Value(toml) = param.fallback else {
         return None;
@@ -347,7 +347,7 @@ fn word_or(node: &Node, param: &Param) -> Read<Value> {
     })
 }
 
-/// The value of a node that may be of this kind.
+/// Reads a value of one kind.
 fn value(node: &Node, kind: &Kind) -> Read<Value> {
     match *kind {
         Kind::Size { min, max } => quantity(node, &SIZE, min, max).map(Value::Size),
@@ -377,7 +377,7 @@ fn value(node: &Node, kind: &Kind) -> Read<Value> {
     }
 }
 
-/// A whole number with its noun behind it.
+/// Reads a whole number followed by a noun, such as `"100 flows"`.
 fn counted(node: &Node, noun: &str, min: u64, max: u64) -> Read<Value> {
     let hint = format!("for example \"{}\"", sample(noun));
     let document::Value::String(text) = &node.value else {
@@ -480,7 +480,7 @@ fn description(kind: &Kind) -> String {
     format!("{noun} such as {}", example(kind))
 }
 
-/// A value of a kind, as TOML.
+/// Returns an example of a value of a kind, as TOML.
 fn example(kind: &Kind) -> String {
     match kind {
         Kind::Size { .. } => "\"90KB\"".to_owned(),

@@ -38,7 +38,7 @@ pub enum Frequency {
     Load {
         /// Payload divided by capacity.
         fraction: f64,
-        /// The links.
+        /// Links to whose capacity the load refers.
         of: LoadOf,
     },
     /// Mean time between arrivals, ps.

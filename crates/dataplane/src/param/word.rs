@@ -5,7 +5,7 @@ use super::{Conflict, Param, Values};
 /// A word that a key of `[scheme]` accepts, with the parameters that belong to it.
 #[derive(Debug)]
 pub struct Word<C: 'static> {
-    /// The word as scenarios write it, such as `bfc`.
+    /// The word as scenarios write it.
     pub name: &'static str,
     /// Name in messages and documents; empty if the word itself is used.
     pub title: &'static str,

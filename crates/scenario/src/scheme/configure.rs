@@ -13,7 +13,7 @@ impl SchemeSpec {
         self.switch.max_frame
     }
 
-    /// Fills in what depends on the network.
+    /// Returns the configuration with the values that depend on the network.
     #[must_use]
     pub fn configure(&self, around: &Around) -> SchemeConfig {
         SchemeConfig {
@@ -54,7 +54,7 @@ impl SchemeSpec {
         config
     }
 
-    /// Queues of each data class at a port.
+    /// Returns the number of queues of each data class at a port.
     fn data_queues(&self, max_class: u8) -> u16 {
         let classes = u16::from(max_class) + 1;
         if self.queues_per == QueuesPer::Port && classes > 1 {

@@ -48,29 +48,29 @@ pub(crate) const MAX_BUFFER_BYTES: u64 = 4_000_000_000;
 pub struct SchemeSpec {
     /// Name of the preset.
     pub preset: String,
-    /// Whose parameters.
+    /// Set of parameters: the paper or simulator from which the values are taken.
     pub parameters: String,
-    /// Which other simulator is imitated, if one is.
+    /// Profile: another simulator whose behaviour the run imitates; `None`: that of the papers.
     pub profile: Option<&'static str>,
-    /// Times are cut to nanoseconds.
+    /// True if times are rounded down to nanoseconds.
     pub cut_times: bool,
-    /// Events of one instant come in the order of scheduling.
+    /// True if events of one instant come in the order in which they were scheduled.
     pub in_order: bool,
-    /// But flows that start come before all other events of their instant.
+    /// True if flows that start come before all other events of their instant.
     pub starts_first: bool,
-    /// Round trip of T and BDP.
+    /// Round trip from which the congestion controls compute T and BDP.
     pub base_rtt: BaseRtt,
     /// Queues of a port, the control queue included; 0 if their number is fixed.
     pub queues: u16,
-    /// How these queues are divided.
+    /// Whether `queues` counts those of a port or those of each class.
     pub queues_per: QueuesPer,
     /// Detection of ports with victims.
     pub victims: Option<VictimParams>,
     /// Hop scheme between neighbours, in addition to PFC.
     pub hop: HopSpec,
-    /// Every switch. What depends on the network is missing, see [`Self::configure`].
+    /// Configuration of every switch, without what depends on the network; see [`Self::configure`].
     pub switch: SwitchConfig,
-    /// Every NIC. What depends on the network is missing.
+    /// Configuration of every NIC, without what depends on the network.
     pub nic: NicConfig,
 }
 
@@ -94,13 +94,13 @@ impl SchemeSpec {
 /// Configuration of a scheme for the engine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SchemeConfig {
-    /// Every switch that is not in `switch_at`.
+    /// Configuration of every switch that is not in `switch_at`.
     pub switch: SwitchConfig,
     /// Switches with a scheme of their own.
     pub switch_at: SwitchesAt,
-    /// Every NIC.
+    /// Configuration of every NIC.
     pub nic: NicConfig,
-    /// Round trip of T and BDP.
+    /// Round trip from which the congestion controls compute T and BDP.
     pub base_rtt: BaseRtt,
 }
 

@@ -21,11 +21,11 @@ pub struct ExpressPassConfig {
     pub w_min: f64,
     /// Share of credits that may be lost.
     pub target_loss: f64,
-    /// Each gap between two credits is this much longer or shorter at most, as a share of it.
+    /// Largest random change of the gap between two credits, as a share of the gap.
     pub jitter: f64,
     /// The NIC's own queue of credits.
     pub queue: CreditQueue,
-    /// A sender that hears nothing for this long asks again, ps.
+    /// Time without a frame after which a sender requests credits again, in ps.
     pub timeout_ps: Time,
 }
 

@@ -15,15 +15,18 @@ pub const MAX_LEVELS: usize = 32;
 pub struct HomaConfig {
     /// Priority levels in all, 2 to [`MAX_LEVELS`].
     pub levels: u8,
-    /// The first of them, which are for unscheduled packets; the others for scheduled ones.
+    /// Number of the first levels, which are for unscheduled packets. The others are for scheduled
+    /// ones.
     pub unscheduled: u8,
     /// Largest message, in bytes, of each unscheduled level; the last one takes all others.
     pub cutoffs: [u32; MAX_LEVELS],
     /// Messages that a receiver grants at a time.
     pub overcommitment: u8,
-    /// Payload bytes that a message sends unasked, and that are granted ahead; `None`: one BDP.
+    /// Payload bytes that a message sends before any grant, and that grants run ahead; `None`: one
+    /// BDP.
     pub window: Option<u64>,
-    /// After this silence a receiver requests what is missing, and a sender news, ps.
+    /// Time without packets after which a receiver requests the missing ones and a sender repeats
+    /// its first, in ps.
     pub timeout_ps: Time,
 }
 

@@ -11,11 +11,11 @@ use crate::units::Time;
 /// NDP's ends (`specs/ndp.md`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NdpConfig {
-    /// Payload bytes that a flow sends unasked; `None`: one BDP.
+    /// Payload bytes that a flow sends before it receives a pull; `None`: one BDP.
     pub window: Option<u64>,
-    /// A packet of which nothing is heard for this long is sent again, ps.
+    /// Time without a reply after which a packet is sent again, in ps.
     pub timeout_ps: Time,
-    /// What its switches do.
+    /// Trimming of packets at switches.
     pub trim: TrimConfig,
 }
 
