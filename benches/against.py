@@ -40,7 +40,7 @@ def commit(revision: str) -> str:
 
 
 def build_of(name: str) -> Path:
-    """Return where the bench example of a commit is."""
+    """Build the bench example of a commit in its own folder, and return its path."""
     tree = FOLDER / name[:12]
     if not tree.exists():
         partial = tree.with_suffix(".partial")
@@ -73,7 +73,7 @@ def row(cell: Cell, then: list[dict[str, Any]], now: list[dict[str, Any]]) -> di
 
 
 def line(told: dict[str, Any]) -> tuple[str, ...]:
-    """Return a row of the table."""
+    """Format a row of the table."""
     return (
         told["scenario"],
         told["scheme"],
@@ -87,7 +87,7 @@ def line(told: dict[str, Any]) -> tuple[str, ...]:
 
 
 def main() -> None:
-    """Measure, print, and write."""
+    """Run all cells with both builds, print the table, and write against.json."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("revision", help="an earlier version: a commit, a branch or a tag")
     parser.add_argument("--quick", action="store_true", help="128 hosts only")

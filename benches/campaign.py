@@ -34,7 +34,7 @@ LISTED = 4000
 
 
 def main() -> None:
-    """Measure, and print."""
+    """Measure the overhead per run, and the time to list finished runs."""
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     with tempfile.TemporaryDirectory(dir=".") as name:
         folder = Path(name)
@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def overhead(scenario: Path, place: Path, runs: int, jobs: int) -> None:
-    """Make short runs, and compare the time with what the runs themselves say that they took."""
+    """Print the time of short runs in addition to the simulation time that they report."""
     tasks = [Scenario(scenario, seed=seed) for seed in range(runs)]
     began = time.perf_counter()
     for task in tasks:
@@ -57,7 +57,7 @@ def overhead(scenario: Path, place: Path, runs: int, jobs: int) -> None:
     whole_s = time.perf_counter() - began
     assert outcome.made == runs
     simulated_s = sum(r.summary["performance"]["wall_seconds"] for r in outcome.runs.values())
-    # Processes work side by side: what a run costs is the time of one process.
+    # `jobs` processes work in parallel, so the cost of a run is the time of one process.
     each_ms = (whole_s * jobs - simulated_s) / runs * 1e3
     began = time.perf_counter()
     assert run_all(tasks, Store(place)).made == 0
@@ -70,7 +70,7 @@ def overhead(scenario: Path, place: Path, runs: int, jobs: int) -> None:
 
 
 def listing(folder: Path) -> None:
-    """Copy one run's columns into a store of thousands, and list it as a new process would."""
+    """Measure how long a new process takes to list thousands of copies of a finished run."""
     sweep = folder / "sweep.toml"
     sweep.write_text(
         f'scenario = "short.toml"\nseeds = {{ from = 1, to = {LISTED} }}\n', encoding="utf-8"

@@ -12,7 +12,7 @@ import backwater
 
 @dataclass(frozen=True)
 class Case:
-    """A run that is made again and again."""
+    """A run that is repeated: a scenario with a scheme and overrides."""
 
     scenario: Path
     scheme: str | None
@@ -27,11 +27,11 @@ class Case:
 
     @property
     def name(self) -> str:
-        """What it is called in tables."""
+        """Label in tables: scenario and scheme."""
         return f"{self.scenario.stem} {self.scheme or ''}".strip()
 
     def run(self, folder: Path, threads: int = 1, also: Sequence[str] = ()) -> dict[str, Any]:
-        """Make it once, with values set besides, and return its summary."""
+        """Run the case with the additional overrides ``also``, and return its summary."""
         scenario = backwater.Scenario(self.scenario, [*self.overrides, *also], scheme=self.scheme)
         run = backwater.run(
             scenario,

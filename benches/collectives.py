@@ -1,11 +1,11 @@
-"""Measures what collectives cost beside plain flows: packet-hops per second of both, in turn.
+"""Measures the speed of collectives relative to plain flows, in packet-hops per second.
 
     python benches/collectives.py [--repeats N] [--threads N] [--only TEXT] [-o FOLDER]
 
-A ring all-reduce of 1024 GPUs and an all-to-all of 256 run as workloads, and as plain flows: as
-many of the same sizes between the same hosts, started at regular times (`flows`), and the same
-bytes in one flow for each pair (`volume`). With --threads the workloads also run with several
-threads, to the same digest. Writes collectives.json.
+A ring all-reduce of 1024 GPUs and an all-to-all of 256 run as workloads and as plain flows. The
+variant `flows` has one flow per message, with the same size and hosts, and regular start times. The
+variant `volume` has one flow per pair of hosts with all its bytes. Runs alternate. With --threads
+the workloads also run with several threads, and must have the same digest. Writes collectives.json.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from runner import SCENARIOS, build
 
 SCHEMES = ("dcqcn", "hpcc")
 EVERY_PS = 2_000_000
-"""Between two flows of a pair, of those that stand for the messages of a ring."""
+"""Time between two flows that replace consecutive messages of a rank in a ring."""
 
 HEAD = (
     *("workload", "scheme", "run as", "threads", "Mhops/s"),
@@ -33,7 +33,10 @@ HEAD = (
 
 
 def ring(ranks: int, size_bytes: int, whole: bool) -> Iterator[tuple[int, int, int, int]]:
-    """Return the messages of a ring all-reduce as flows: source, receiver, bytes, start in ps."""
+    """Yield flows that replace a ring all-reduce: source, receiver, bytes, start in ps.
+
+    If ``whole`` is set, there is one flow per pair with all its bytes.
+    """
     rounds, part = 2 * (ranks - 1), size_bytes // ranks
     if whole:
         yield from ((rank, (rank + 1) % ranks, rounds * part, 0) for rank in range(ranks))
@@ -43,7 +46,10 @@ def ring(ranks: int, size_bytes: int, whole: bool) -> Iterator[tuple[int, int, i
 
 
 def all_to_all(ranks: int, size_bytes: int, whole: bool) -> Iterator[tuple[int, int, int, int]]:
-    """Return those of a direct all-to-all, which are one for each pair in any case."""
+    """Yield flows that replace a direct all-to-all, in the format of :func:`ring`.
+
+    Each pair has a single message, so ``whole`` has no effect.
+    """
     del whole
     for ahead in range(1, ranks):
         yield from ((rank, (rank + ahead) % ranks, size_bytes // ranks, 0) for rank in range(ranks))
@@ -56,7 +62,7 @@ WORKLOADS = {
 
 
 def plain(name: str, kind: str, folder: Path) -> Path:
-    """Write the scenario of a workload with flows in its place."""
+    """Write the scenario of a workload with plain flows in its place; return its path."""
     text = (SCENARIOS / f"{name}.toml").read_text(encoding="utf-8")
     found = re.search(r'size = "(\d+)MB"', text)
     assert found, name
@@ -73,7 +79,7 @@ def plain(name: str, kind: str, folder: Path) -> Path:
 
 
 def run(binary: Path, scenario: Path, scheme: str, threads: int = 1) -> dict[str, Any]:
-    """Return what a run cost."""
+    """Run a scenario with the bench example and return the cost that it prints."""
     command = [str(binary), str(scenario), scheme, f"--threads={threads}"]
     told = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     cost: dict[str, Any] = json.loads(told.stdout)
@@ -83,7 +89,7 @@ def run(binary: Path, scenario: Path, scheme: str, threads: int = 1) -> dict[str
 def rows(
     name: str, scheme: str, asked: argparse.Namespace, binary: Path
 ) -> Iterator[dict[str, Any]]:
-    """Run a workload and its plain flows in turn, and return the medians."""
+    """Run a workload and its plain flows alternately; yield a row of medians for each."""
     with tempfile.TemporaryDirectory() as at:
         ways = {("workload", 1): SCENARIOS / f"{name}.toml"}
         ways |= {(kind, 1): plain(name, kind, Path(at)) for kind in WORKLOADS[name][2]}
@@ -120,7 +126,7 @@ def rows(
 
 
 def line(row: dict[str, Any]) -> str:
-    """Return a row of the table."""
+    """Format a row of the table."""
     cells = (
         *(row["workload"], row["scheme"], row["run_as"], str(row["threads"])),
         f"{row['mhops_per_s']:.2f}",
@@ -132,7 +138,7 @@ def line(row: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    """Measure, print, and write."""
+    """Measure all workloads, print the table, and write collectives.json."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeats", type=int, default=3, help="rounds")
     parser.add_argument("--threads", type=int, default=1, help="also with this many threads")

@@ -1,7 +1,7 @@
-"""Draws scenarios at random: small networks, all patterns of traffic, and keys that change physics.
+"""Draws random scenarios: small networks, all traffic patterns, and keys that change the model.
 
-They are for comparisons of two versions: each lasts a fraction of a millisecond, and each key is
-taken often enough that 200 of them cover the keys of a scenario.
+They are for comparisons of two versions. Each lasts a fraction of a millisecond. Each key occurs so
+often that 200 of them cover the keys of a scenario.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Builds with profile feedback: what runs tell of the branches they take decides how the code lies.
+"""Builds the bench example or the extension module with profile-guided optimisation.
 
-    python benches/guided.py              the bench example; prints where it is
+    python benches/guided.py              the bench example; prints its path
     python benches/guided.py --extension  the extension module of the package
 
-The results of a run stay the same, it takes some 5 % less time. A build that counts branches runs
-the small workloads of the table and a permutation; what it counted is kept until the code changes.
-Needs the compiler's own tools: rustup component add llvm-tools.
+The results of a run stay the same, and a run takes about 5 % less time. A build that counts
+branches runs the small workloads of speed.py and a permutation. The counts are kept until the code
+changes. Needs the compiler's own tools: rustup component add llvm-tools.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ LESSONS = [
 
 
 def said(*command: str) -> str:
-    """Return what a command prints."""
+    """Run a command and return its output."""
     told = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     return told.stdout.strip()
 
 
 def merger() -> Path:
-    """Return where the tool is that puts counts together; it has to be as new as the compiler."""
+    """Return the path of llvm-profdata of the compiler's version, which merges branch counts."""
     version = said("rustc", "-vV").splitlines()
     host = next(line.removeprefix("host: ") for line in version if line.startswith("host: "))
     bin_folder = Path(said("rustc", "--print", "sysroot"), "lib", "rustlib", host, "bin")
@@ -48,7 +48,7 @@ def merger() -> Path:
 
 
 def learn() -> Path:
-    """Return the file that says how often each branch is taken."""
+    """Return the file with the branch counts; count them if the code has changed."""
     tool = merger()
     counts = FOLDER / "counts"
     counting = build(f"-Cprofile-generate={counts}", FOLDER / "learn")
@@ -68,12 +68,12 @@ def learn() -> Path:
 
 
 def guided() -> Path:
-    """Return where the guided bench example is."""
+    """Build the bench example with the branch counts, and return its path."""
     return build(f"-Cprofile-use={learn()}", FOLDER / "use")
 
 
 def extension() -> None:
-    """Put a guided extension module into the package."""
+    """Build the extension module with the branch counts, and install it."""
     environment = surroundings(f"-Cprofile-use={learn()}", FOLDER / "use")
     environment["VIRTUAL_ENV"] = sys.prefix
     maturin = Path(sys.prefix, "bin", "maturin")

@@ -140,7 +140,7 @@ INPUTS: dict[Write, int] = {
 
 
 def seconds(write: Write, size: int) -> float:
-    """Return the processor time of the import of an input, the smaller of two."""
+    """Return the processor time of an import, the smaller of two measurements."""
     with tempfile.TemporaryDirectory() as folder:
         run = write(Path(folder), size)
         took = []

@@ -1,11 +1,11 @@
-"""Checks what runs may take at most: memory, and time until they are ready.
+"""Checks the memory and the processor time of commands against limits.
 
     python benches/limits.py [NAME ...]
 
-Each is a command of the product in a process of its own. Time is that of processors, user and
-system, of all threads together: what else runs on the machine changes it little, where the clock
-would say more of the machine than of the command. That holds for the limits of the first minute
-(help, the first run, the demo's report) too. Ends with status 1 where something takes more.
+Each check runs a command of the product in its own process. Times are processor seconds, user and
+system, of all threads together, because wall-clock time also depends on the load of the machine.
+This includes the limits of the first minute (help, the first run, the demo's report). The exit
+status is 1 if a command exceeds a limit.
 """
 
 from __future__ import annotations
@@ -30,24 +30,25 @@ INPUT = "INPUT"
 
 @dataclass(frozen=True)
 class Limit:
-    """A command, and the most that it may take."""
+    """A command, with limits of its memory and its processor time."""
 
     name: str
     arguments: tuple[str, ...]
     most_bytes: float = float("inf")
     most_s: float = float("inf")
     tries: int = 1
-    """Of several tries the fastest counts: a busy machine makes the same work take longer."""
+    """Number of runs. The fastest one counts, because a busy machine makes the others slower."""
     write: Callable[[Path], object] | None = None
-    """Writes what the command reads; its path takes the place of INPUT in the arguments."""
+    """Writes the input file, whose path replaces INPUT; ``None``: the command needs no file."""
 
     def command(self, folder: Path) -> list[str]:
-        """Return what is run; what it reads and writes is in a folder."""
+        """Return the command line. Its input and its results are in ``folder``."""
         path = folder / "input"
         arguments = [argument.replace(INPUT, str(path)) for argument in self.arguments]
         command = [str(BACKWATER), *arguments]
         if self.write is not None:
-            # Elsewhere, because what this process has taken counts for those that it starts.
+            # A separate process writes the input, because the peak memory of this process would
+            # count for the command that it starts.
             writer = get_context("spawn").Process(target=self.write, args=(path,))
             writer.start()
             writer.join()
@@ -88,7 +89,7 @@ def operations_that_end_at_once(path: Path) -> None:
 
 
 def demo(path: Path) -> None:
-    """Run the comparison of `make demo`: a minute of processors."""
+    """Run the comparison of `make demo`, which takes a minute of processor time."""
     scenario, schemes = str(SHIPPED / "demo.toml"), SHIPPED / "demo.schemes"
     command = [str(BACKWATER), "compare", scenario, "-o", str(path)]
     command += ["--schemes", schemes.read_text(encoding="utf-8").strip()]
@@ -100,7 +101,7 @@ def _run(scenario: str, *arguments: str) -> tuple[str, ...]:
 
 
 def _ready(scenario: str, scheme: str) -> tuple[str, ...]:
-    """Build everything and simulate next to nothing."""
+    """Return the arguments of a run of 1 us, which measures the setup."""
     return _run(scenario, "--scheme", scheme, "--set", "run.until=1us")
 
 
@@ -116,9 +117,9 @@ LIMITS = (
     Limit("a million flows, DCQCN", _run("million-flows", "--scheme", "dcqcn"), 500e6),
     Limit("a million flows, BFC", _run("million-flows", "--scheme", "bfc"), 500e6),
     Limit("a million operations in turn", ("estimate", INPUT), 50e6, write=operations_in_turn),
-    # 200 bytes each, and what the program takes besides.
+    # The limit allows 200 bytes per operation, and the memory of the program itself.
     Limit("a million operations at once", ("estimate", INPUT), 230e6, write=operations_at_once),
-    # Some 50 bytes more for each that has ended and is not yet on the disk.
+    # The limit allows about 50 more bytes per operation that has ended and is not yet on the disk.
     Limit(
         "a million operations that end at once, with packets",
         ("run", str(HERE / "operations.toml"), "--set", f'workload.0.file="{INPUT}"'),
@@ -131,7 +132,7 @@ LIMITS = (
 
 
 def main() -> int:
-    """Check those that are named, or all."""
+    """Run all checks, or those that the arguments name."""
     wanted = [limit for limit in LIMITS if not sys.argv[1:] or limit.name in sys.argv[1:]]
     unknown = set(sys.argv[1:]) - {limit.name for limit in LIMITS}
     if unknown:
@@ -142,7 +143,7 @@ def main() -> int:
 
 
 def check(limit: Limit) -> int:
-    """Run the command, and compare what it took."""
+    """Run a check; return 1 if it exceeds a limit or its command fails."""
     with tempfile.TemporaryDirectory() as folder:
         command = limit.command(Path(folder))
         tries = [spend(command) for _ in range(limit.tries)]
@@ -159,9 +160,9 @@ def check(limit: Limit) -> int:
 def spend(
     command: list[str], told: Path = Path(os.devnull), folder: Path = Path()
 ) -> tuple[int, float, int]:
-    """Run a command; return its status, seconds of processors, and most memory in bytes.
+    """Run a command; return its exit status, processor seconds, and peak memory in bytes.
 
-    It runs in a folder, and what it prints goes to the file ``told``.
+    The command runs in ``folder``. Its output goes to the file ``told``.
     """
     pid = os.fork()
     if pid == 0:

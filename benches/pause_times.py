@@ -1,10 +1,10 @@
-"""Measures what it costs that PFC's pauses run out and are repeated.
+"""Measures the cost of PFC pauses that expire and are repeated.
 
     python benches/pause_times.py
 
-Runs an incast with pauses that hold until they are resumed, and with pauses of several times, and
-prints the table of docs/pfc-quanta.md: frames of PFC, the share of the paused links' reverse
-direction that they take, and completion times over those of pauses without times.
+Runs an incast with pauses that last until they are resumed, and with pauses of several durations.
+Prints the table of docs/pfc-quanta.md: the number of PFC frames, their share of the reverse
+direction of paused links, and completion times relative to pauses without a duration.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from backwater import Run
 
 SCENARIO = Path(__file__).resolve().parent.parent / "scenarios" / "incast-star.toml"
 BASE = ["switch.buffer=3MB", "traffic.incast.size=4MB"]
-"""Little buffer, and flows that are long enough to be paused for milliseconds."""
+"""A small buffer, and flows that are long enough to be paused for milliseconds."""
 SCHEMES = ("line-rate", "dcqcn")
 TIMES = ((65535, 0.5), (4096, 0.5), (256, 0.5), (256, 0.1), (64, 0.5))
 HEAD = (
@@ -35,7 +35,7 @@ HEAD = (
 
 
 def run(scheme: str, changes: list[str], folder: Path) -> Run:
-    """Run the incast with some changes."""
+    """Run the incast with changed values."""
     made = backwater.run(SCENARIO, scheme=scheme, overrides=[*BASE, *changes], out=folder)
     assert made.ok
     return made

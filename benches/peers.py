@@ -2,12 +2,12 @@
 
     python benches/peers.py [--htsim FOLDER] [--repeats N] [--only TEXT] [-o FOLDER]
 
-FOLDER has the programs htsim_roce and htsim_hpcc, as their makefile leaves them; without it, and
-without the variable HTSIM, only this simulator runs, and a line says so. Connections and topology
-are written here and imported as a user's are. A ring is written with triggers: the last ACK of a
-message starts the next one at its receiver. Seconds are those of processors for the whole process,
-start and results included, the least of the repeats. Packet-hops of htsim are its count of packets
-times the links of their ways, and as many for the ACKs. Writes peers.json.
+FOLDER has the programs htsim_roce and htsim_hpcc, as their makefile leaves them. Without it and
+without the variable HTSIM only this simulator runs, and a line reports this. The script writes
+connections and topology, and imports them as a user does. In a ring a trigger starts the next
+message of a receiver after the last ACK of a message. Times are processor seconds of the whole
+process, including start and results; the fastest repeat counts. Packet-hops of htsim are its
+packets times the links of their paths, and as many for the ACKs. Writes peers.json.
 """
 
 from __future__ import annotations
@@ -30,50 +30,50 @@ MTU = 4096
 RATE_GBPS = 100
 DELAY_NS = 1000
 END_US = 100_000
-"""Long after the last packet: it only bounds the run."""
+"""End of a run in us, long after the last packet."""
 
 STEPS = 64
-"""The first steps of a ring all-reduce of 64 MB on 1024 hosts, which has 2046 of them.
+"""Number of simulated steps of a ring all-reduce of 64 MB on 1024 hosts, which has 2046 steps.
 
-htsim builds all connections before it starts, and took some 20 times as long for 64 steps as for 8.
+htsim builds all connections before it starts. It took about 20 times as long for 64 steps as for 8.
 """
 
 PEERS = {"htsim_roce": "line-rate", "htsim_hpcc": "hpcc"}
-"""Programs of htsim, and the scheme here that does the same: PFC alone, and HPCC."""
+"""Programs of htsim, each with the equivalent scheme of this simulator: PFC alone, and HPCC."""
 
 HEAD = ("connections", "simulator", "scheme", "s", "M packet-hops", "Mhops/s", "last flow, us")
 
 
 @dataclass(frozen=True)
 class Tree:
-    """The fat tree that htsim builds of switches with some ports."""
+    """The fat tree that htsim builds from switches with this number of ports."""
 
     ports: int
 
     @property
     def per_rack(self) -> int:
-        """Hosts of a ToR."""
+        """Number of hosts of a ToR."""
         return self.ports // 2
 
     @property
     def per_pod(self) -> int:
-        """Hosts of a pod."""
+        """Number of hosts of a pod."""
         return self.per_rack**2
 
     @property
     def hosts(self) -> int:
-        """All hosts: as many pods as a switch has ports."""
+        """Number of all hosts. There are as many pods as a switch has ports."""
         return self.per_pod * self.ports
 
     def links(self, a: int, b: int) -> int:
-        """How many links are between two hosts."""
+        """Return the number of links on the path between two hosts."""
         for near, links in ((self.per_rack, 2), (self.per_pod, 4)):
             if a // near == b // near:
                 return links
         return 6
 
     def text(self) -> str:
-        """Write it as htsim does."""
+        """Return the topology in the format of htsim."""
         half = self.ports // 2
         lines = [f"Nodes {self.hosts}", "Tiers 3", f"Podsize {self.per_pod}"]
         for tier, down in enumerate((half, half, self.ports)):
@@ -84,7 +84,7 @@ class Tree:
 
 
 SMALL, LARGE = Tree(8), Tree(16)
-"""128 hosts in 32 racks and 8 pods; 1024 in 128 racks and 16 pods."""
+"""A fat tree of 128 hosts in 32 racks and 8 pods, and one of 1024 in 128 racks and 16 pods."""
 
 
 @dataclass(frozen=True)
@@ -95,19 +95,19 @@ class Flow:
     receiver: int
     bytes: int
     after: int = 0
-    """The trigger that starts it; 0: it starts at once."""
+    """The trigger that starts the connection; 0: it starts at once."""
     then: int = 0
-    """The trigger that its end activates; 0: none."""
+    """The trigger that the end of the connection activates; 0: none."""
 
     def line(self, number: int) -> str:
-        """Write it as htsim reads it."""
+        """Return the connection in the format of htsim."""
         begin = f"trigger {self.after}" if self.after else "start 0"
         end = f" send_done_trigger {self.then}" if self.then else ""
         return f"{self.source}->{self.receiver} id {number} {begin} size {self.bytes}{end}"
 
 
 def permutation(tree: Tree, size: int) -> list[Flow]:
-    """Each host sends to another one, chosen with a seed."""
+    """Return flows from each host to another one, which is drawn with a fixed seed."""
     order = list(range(tree.hosts))
     random.Random(1).shuffle(order)
     ring = zip(order, order[1:] + order[:1], strict=True)
@@ -115,23 +115,26 @@ def permutation(tree: Tree, size: int) -> list[Flow]:
 
 
 def incast(size: int) -> list[Flow]:
-    """100 hosts send to host 0."""
+    """Return flows of this size from 100 hosts to host 0."""
     return [Flow(source, 0, size) for source in range(1, 101)]
 
 
 def all_to_all(hosts: range, size: int) -> list[Flow]:
-    """Each host sends to each other."""
+    """Return a flow from each of these hosts to each other one."""
     return [Flow(a, b, size) for a in hosts for b in hosts if a != b]
 
 
 def ring(hosts: int, size: int, steps: int) -> list[Flow]:
-    """In each step of a ring each host passes on to the next what came in the step before."""
+    """Return the messages of a ring.
+
+    In each step a host sends to the next host what it received in the step before.
+    """
     return [
         Flow(
             source,
             (source + 1) % hosts,
             size,
-            # Triggers have the number of the message that activates them.
+            # The number of a trigger is that of the message that activates it.
             after=(step - 1) * hosts + (source - 1) % hosts + 1 if step else 0,
             then=step * hosts + source + 1 if step + 1 < steps else 0,
         )
@@ -151,7 +154,7 @@ CONNECTIONS: dict[str, tuple[Tree, Callable[[], list[Flow]]]] = {
 
 
 def matrix(tree: Tree, flows: list[Flow]) -> str:
-    """Write connections as htsim reads them."""
+    """Return connections and their triggers in the format of htsim."""
     triggers = [flow.then for flow in flows if flow.then]
     lines = [f"Nodes {tree.hosts}", f"Connections {len(flows)}"]
     lines += [f"Triggers {len(triggers)}"] if triggers else []
@@ -163,7 +166,7 @@ def matrix(tree: Tree, flows: list[Flow]) -> str:
 def of_htsim(
     program: Path, tree: Tree, flows: list[Flow], folder: Path, repeats: int
 ) -> dict[str, Any]:
-    """Return what a program of htsim took."""
+    """Run a program of htsim; return its time, its packet-hops, and the end of the last flow."""
     command = [str(program), "-nodes", str(tree.hosts), "-tm", str(folder / "x.cm")]
     command += ["-strat", "ecmp_host", "-paths", "128", "-queue_type", "lossless_input"]
     command += ["-linkspeed", str(RATE_GBPS * 1000), "-hop_latency", str(DELAY_NS / 1000)]
@@ -178,7 +181,7 @@ def of_htsim(
 
 
 def of_ours(scheme: str, folder: Path, repeats: int) -> dict[str, Any]:
-    """Return what this simulator took."""
+    """Run this simulator; return its time, its packet-hops, and the end of the run."""
     command = [str(BACKWATER), "run", str(folder / "x.toml"), "--scheme", scheme]
     command += ["--set", f"scheme.mtu={MTU}B", "--force", "-o", str(folder / "run")]
     seconds = min(run(command, folder / "told") for _ in range(repeats))
@@ -188,8 +191,8 @@ def of_ours(scheme: str, folder: Path, repeats: int) -> dict[str, Any]:
 
 
 def run(command: list[str], told: Path) -> float:
-    """Run a command; return the seconds of processors that it took."""
-    # htsim leaves files where it runs.
+    """Run a command and return its processor seconds; exit if it fails."""
+    # htsim writes files into its working directory.
     status, seconds, _ = spend(command, told, told.parent)
     if status != 0:
         sys.exit(f"{' '.join(command)} ended with status {status}:\n{told.read_text()[-2000:]}")
@@ -197,7 +200,7 @@ def run(command: list[str], told: Path) -> float:
 
 
 def measure(folder: Path | None, repeats: int, only: str) -> list[dict[str, Any]]:
-    """Run all pairs, or those whose name has a text, one after the other."""
+    """Run both simulators on all connections whose name contains ``only``."""
     rows = []
     for name, (tree, made) in CONNECTIONS.items():
         if only not in name:
@@ -221,7 +224,7 @@ def measure(folder: Path | None, repeats: int, only: str) -> list[dict[str, Any]
 
 
 def markdown(rows: list[dict[str, Any]]) -> str:
-    """Write a table."""
+    """Return the rows as a table in Markdown."""
     lines = [f"| {' | '.join(HEAD)} |", "|" + "---|" * len(HEAD)]
     for row in rows:
         last = "not all" if row["last_us"] is None else f"{row['last_us']:.0f}"
@@ -234,7 +237,7 @@ def markdown(rows: list[dict[str, Any]]) -> str:
 
 
 def main() -> None:
-    """Measure, print a table, and keep the numbers."""
+    """Run all pairs, print the table, and write peers.json."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     given = os.environ.get("HTSIM")
     parser.add_argument("--htsim", type=Path, default=Path(given) if given else None)

@@ -1,12 +1,13 @@
-"""Measures how many frames a second, and how late, pass from host to host through a switch.
+"""Measures the rate and the round-trip times of frames between two hosts through a switch.
 
     python benches/real_frames.py
     python benches/real_frames.py --repeat 5
 
-Two processes of `backwater host` and one of `backwater switch` stand in network namespaces of one
-machine (Linux, iproute2, no privileges). Prints the tables of docs/host.md: the rate of one long
-flow with this number of packets in flight, and what the switch used of a processor for each frame,
-which other programs hardly change; and the times of flows of one packet that go alone.
+Two processes of `backwater host` and one of `backwater switch` run in network namespaces of one
+machine (Linux, iproute2, no privileges). Prints the tables of docs/host.md. The first has the rate
+of one long flow for several numbers of packets in flight, and the processor time of the switch per
+frame, which other programs hardly change. The second has the completion times of flows of one
+packet, one at a time.
 """
 
 from __future__ import annotations
@@ -55,35 +56,35 @@ mtu = "{mtu}B"
 fixed-window = {{ window = "{window}B" }}
 go-back-n = {{ timeout = "1s" }}
 """
-"""Links faster than any program here, so that it is the program that is measured."""
+"""The links are faster than any program here, so that the programs limit the rate."""
 BACKWATER = Path(sys.executable).with_name("backwater")
 LONG_BYTES = 40_000_000
-"""Of the long flow."""
+"""Size of the long flow."""
 SHORT = 500
-"""Flows of one packet, one after the other."""
+"""Number of flows of one packet."""
 SPACE_MS = 10
-"""Between their starts."""
+"""Time between the starts of the flows of one packet."""
 
 
 class Sent(NamedTuple):
-    """What came of some flows."""
+    """Measurements of the flows that host 0 sent."""
 
     times_ps: list[int]
-    """From start to last acknowledgement."""
+    """Time of each flow from its start to its last acknowledgement."""
     lost: int
     """Frames that sockets or the switch dropped."""
     switch_seconds: float
-    """What the switch used of a processor."""
+    """Processor time of the switch."""
 
 
 def cpu_seconds(process: subprocess.Popen[str]) -> float:
-    """Return what a process has used of processors so far, in its own code and in the kernel."""
+    """Return the processor seconds of a process so far, user and system."""
     fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 class Lab:
-    """Namespaces of two hosts, and of the switch between them."""
+    """Network namespaces of two hosts and of the switch between them."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -112,7 +113,7 @@ class Lab:
         return started
 
     def send(self, flows: str, mtu: int, window: int) -> Sent:
-        """Let host 0 send flows."""
+        """Send flows from host 0, and return the measurements."""
         scenario = self.folder / "rate.toml"
         scenario.write_text(SCENARIO.format(flows=flows, mtu=mtu, window=window))
         ports = ("--ports", "p0,p1", "--mtu", "9000")
@@ -140,19 +141,19 @@ class Lab:
         return Sent(table["fct_ps"].to_list(), lost, busy)
 
     def close(self) -> None:
-        """End it."""
+        """Remove the namespaces."""
         self.holder.kill()
         self.holder.wait()
 
 
 def rates(lab: Lab, repeat: int) -> None:
-    """Print the table of rates: medians of a long flow with some packets in flight."""
+    """Print the table of rates of a long flow, by packets in flight: medians of the repeats."""
     flow = f'{{ src = 0, dst = 1, bytes = "{LONG_BYTES}B" }}'
     print("| payload | in flight | frames/s | Mbps of payload | µs of the switch | lost |")
     print("|---|---|---|---|---|---|")
     for mtu, packets in ((1000, 1), (1000, 16), (1000, 128), (4000, 128)):
         seen = [lab.send(flow, mtu, packets * mtu) for _ in range(repeat)]
-        # Of each packet the switch forwards the data and the acknowledgement.
+        # For each packet the switch forwards the data and the acknowledgement.
         frames = 2 * LONG_BYTES / mtu
         seconds = statistics.median(sent.times_ps[0] for sent in seen) / 1e12
         each = statistics.median(sent.switch_seconds for sent in seen) / frames

@@ -1,12 +1,13 @@
-"""Measures what a recording costs: the time of a run with it over that without.
+"""Measures the cost of a recording: the time of a run with it, relative to that without it.
 
     python benches/recording.py [--set KEY=VALUE] [--repeats N] [SCENARIO[:SCHEME[:KEY=VALUE]] ...]
 
-The default is the account of where the time of flows goes, `record.blame={}`. Runs are made with
-and without it in turn, from the start of a run until its tables are written. Told are the time by
-the clock, which is the run's, as its tables are encoded by a thread beside it, and that of the
-processor, which both threads take: the ratio of the medians, with the least and the most of the
-pairs. Digests have to be the same. The clock means something where a core is free for the thread.
+The default recording is the delay breakdown of flows, `record.blame={}`. Runs with and without it
+alternate. Times are from the start of a run until its tables are written. The printed ratios are
+those of wall-clock time and of processor time. Each is the ratio of the medians, with the smallest
+and the largest ratio of a pair. A second thread encodes the tables: processor time includes both
+threads, and wall-clock time is meaningful only if a core is free for the second. All digests must
+be equal.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ DEFAULT = tuple(
 
 
 def main() -> None:
-    """Measure, and print a line for each case."""
+    """Measure each case and print a line for it."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -46,12 +47,12 @@ def main() -> None:
 
 
 def measure(case: Case, recording: str, repeats: int) -> str:
-    """Make a run in turn without and with a recording, and say what it costs."""
+    """Run a case alternately without and with a recording; return the line to print."""
     without: list[Times] = []
     recorded: list[Times] = []
     digests = set()
     with tempfile.TemporaryDirectory() as folder:
-        case.run(Path(folder) / "run", also=[recording])  # What is read once is read here.
+        case.run(Path(folder) / "run", also=[recording])  # not measured: it fills caches
         for _ in range(repeats):
             for also, taken in (([], without), ([recording], recorded)):
                 began = Times(time.perf_counter(), time.process_time())
@@ -68,7 +69,7 @@ def measure(case: Case, recording: str, repeats: int) -> str:
 
 
 class Times(NamedTuple):
-    """Seconds by the clock, and of the processor."""
+    """Wall-clock time and processor time of a run, in seconds."""
 
     clock: float
     processor: float

@@ -15,7 +15,7 @@ PRESETS = ROOT / "crates" / "scenario" / "presets"
 
 
 def surroundings(flags: str, target: Path | None) -> dict[str, str]:
-    """Return the environment of a build with flags for the compiler, in a folder of its own."""
+    """Return the environment of a build with these compiler flags and this target folder."""
     environment = dict(os.environ)
     if flags:
         environment["RUSTFLAGS"] = f"{environment.get('RUSTFLAGS', '')} {flags}".strip()
@@ -27,9 +27,10 @@ def surroundings(flags: str, target: Path | None) -> dict[str, str]:
 def build(
     flags: str = "", target: Path | None = None, root: Path = ROOT, debug: bool = False
 ) -> Path:
-    """Build the example in release mode, or in debug mode, and return its path.
+    """Build the bench example in release mode, or in debug mode, and return its path.
 
-    `flags` and `target` are those of `surroundings`; `root` is the folder of the sources.
+    `flags` are for the compiler, `target` is Cargo's target folder, and `root` is the folder of the
+    sources.
     """
     command = ["cargo", "build", "--locked", "-p", "backwater-scenario"]
     command += ["--example", "bench", "--message-format", "json-render-diagnostics"]
@@ -71,14 +72,14 @@ class Cell:
         return [str(path), self.scheme, *threads, *profile, *self.set]
 
     def run(self, binary: Path) -> dict[str, Any]:
-        """Return what the run cost, as the example tells it."""
+        """Run the cell with the bench example and return the cost that it prints."""
         command = [str(binary), *self.arguments]
         told = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
         cost: dict[str, Any] = json.loads(told.stdout)
         return cost
 
     def run_copies(self, binary: Path) -> float:
-        """Return how long as many runs as there are threads take at once, with one thread each."""
+        """Run `threads` copies at once, one thread each; return the longest time in seconds."""
         command = [str(binary), *replace(self, threads=1).arguments]
         copies = [
             subprocess.Popen(command, stdout=subprocess.PIPE, text=True)

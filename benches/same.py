@@ -261,7 +261,7 @@ def presets(earlier: Path) -> tuple[list[str], list[str]]:
 
 
 def cases(random_: random.Random, folder: Path, only: str, earlier: Path) -> Iterator[Case]:
-    """Draw cases without end, of what the version in the folder `earlier` has, too."""
+    """Yield random cases without end, with presets that the version in `earlier` has, too."""
     schemes, profiles = presets(earlier)
     folder.mkdir(parents=True, exist_ok=True)
     made = []

@@ -4,11 +4,11 @@
                             [--guided] [-o FOLDER]
 
 Each run is a process of its own, with results and audit on. Repeats are interleaved, so that a slow
-hour of the machine slows all cells alike, and medians are told. Times are those that the thread of
-the event loop spent on a processor; with several threads, those of the clock. Beside what N threads
-gain stands what N runs at once gain, with one thread each: more the processors do not give. With
---guided each cell runs also with the build of guided.py, in turn with the other. Writes
-performance.json and performance.png.
+hour of the machine slows all cells alike. The table has medians. Times with one thread are
+processor time of the event loop's thread. Times with several threads are wall-clock times. The
+column `speed-up` compares N threads with one. The column `runs at once` compares N simultaneous
+runs of one thread with one run, which is the limit of the processors. With --guided each cell also
+runs with the build of guided.py. Writes performance.json and performance.png.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ TARGETS: dict[str, dict[str, tuple[float, float]]] = {
     },
 }
 QUICK = ("hadoop-128", "incast-128")
-# Measured elsewhere on a like machine, one core, millions of packet-hops per second.
+# Speed of other simulators on a similar machine, one core, in millions of packet-hops per second.
 ANCHORS = {
     "hadoop-128": {"ns-3 of HPCC": 0.81, "authors' BFC": 0.05},
     "incast-128": {"htsim, HPCC": 1.5},
@@ -63,7 +63,7 @@ ANCHORS = {
 
 
 def cells(scenarios: list[str], threads: list[int], only: str) -> list[Cell]:
-    """All runs of a round; a scheme that this version does not have is left out."""
+    """Return the cells of one round, without schemes whose preset this version lacks."""
     pairs = [(name, scheme) for name in scenarios for scheme in TARGETS[name]]
     known = [(n, s) for n, s in pairs if (PRESETS / f"{s}.toml").exists() and only in f"{n} {s}"]
     return [Cell(name, scheme, count) for name, scheme in known for count in threads]
@@ -72,7 +72,7 @@ def cells(scenarios: list[str], threads: list[int], only: str) -> list[Cell]:
 def measure(
     runs: list[Cell], repeats: int, binaries: list[Path]
 ) -> dict[Cell, list[list[dict[str, Any]]]]:
-    """Run every cell ``repeats`` times with each binary, in rounds; told by binary."""
+    """Run every cell ``repeats`` times with each binary; return the costs by cell and binary."""
     told: dict[Cell, list[list[dict[str, Any]]]] = {cell: [[] for _ in binaries] for cell in runs}
     for nth in range(repeats):
         for cell in runs:
@@ -86,12 +86,12 @@ def measure(
 
 
 def clock(cell: Cell, told: list[dict[str, Any]]) -> str:
-    """Return what tells how long runs of a cell took: the time of their thread, if there is one."""
+    """Return the key of the time that counts: processor time of a thread, or wall-clock time."""
     return "loop_s" if cell.threads > 1 or told[0]["loop_cpu_s"] is None else "loop_cpu_s"
 
 
 def summary(cell: Cell, by_binary: list[list[dict[str, Any]]]) -> dict[str, Any]:
-    """Return the medians of a cell."""
+    """Return the row of a cell with the medians of its runs."""
     digests = {run["digest"] for told in by_binary for run in told}
     assert len(digests) == 1, f"{cell}: equal runs gave {digests}"
     told, *with_guide = by_binary
@@ -121,7 +121,7 @@ def summary(cell: Cell, by_binary: list[list[dict[str, Any]]]) -> dict[str, Any]
 
 
 def scaling(rows: list[dict[str, Any]]) -> None:
-    """Add to each row how much faster it is than with one thread, and what runs at once gain."""
+    """Add to each row the gain of its threads, and of as many simultaneous runs."""
     alone = {(r["scenario"], r["scheme"]): r for r in rows if r["threads"] == 1}
     for row in rows:
         one = alone.get((row["scenario"], row["scheme"]))
@@ -132,7 +132,7 @@ def scaling(rows: list[dict[str, Any]]) -> None:
 
 
 def merged(path: Path, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Rows of an earlier file and of now, in the order of the table; what is new replaces."""
+    """Return new rows and earlier rows of other cells, in the order of the table."""
     old = json.loads(path.read_text(encoding="utf-8"))["rows"] if path.exists() else []
     by_cell = {(r["scenario"], r["scheme"], r["threads"]): r for r in [*old, *rows]}
     order = [(name, scheme) for name in TARGETS for scheme in TARGETS[name]]
@@ -148,7 +148,7 @@ HEAD = (
 
 
 def line(row: dict[str, Any]) -> tuple[str, ...]:
-    """Return a row of the table."""
+    """Format a row of the table."""
     one = row["threads"] == 1
     gain = (None, None) if one else (row.get("speedup"), row.get("at_once"))
     return (
@@ -168,18 +168,18 @@ def line(row: dict[str, Any]) -> tuple[str, ...]:
 
 
 def markdown(head: tuple[str, ...], lines: Iterable[tuple[str, ...]]) -> str:
-    """Return a table."""
+    """Return a table in Markdown."""
     lines = [head, tuple("---" for _ in head), *lines]
     return "\n".join(f"| {' | '.join(columns)} |" for columns in lines)
 
 
 def table(rows: list[dict[str, Any]]) -> str:
-    """All rows in Markdown."""
+    """Return the table of all rows in Markdown."""
     return markdown(HEAD, map(line, rows))
 
 
 def draw(rows: list[dict[str, Any]], path: Path) -> None:
-    """Bars of all cells with one thread, their floors, and the anchors of each workload."""
+    """Draw bars of all cells with one thread, their floors, and speeds of other simulators."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -214,7 +214,7 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
 
 
 def main() -> None:
-    """Measure, print, and write."""
+    """Run all cells, print the table, and write performance.json and performance.png."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="128 hosts only, one round")
     parser.add_argument("--repeats", type=int, help="rounds (3; with --quick 1)")

@@ -1,9 +1,9 @@
-"""Measures what several threads gain for one run.
+"""Measures how much faster one run is with several threads.
 
     python benches/threads.py [--threads N] [--repeats N] [SCENARIO[:SCHEME[:KEY=VALUE,...]] ...]
 
-Each run is made with one thread and with several in turn, as the machine changes its speed from
-minute to minute; the ratio is that of the medians. Digests have to be the same.
+Runs with one thread and with several alternate, because the speed of a machine changes from minute
+to minute. The printed ratio is that of the median times. All digests of a case must be equal.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ DEFAULT = (
 
 
 def main() -> None:
-    """Measure, and print a line for each case."""
+    """Measure each case and print a line for it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=3)
@@ -37,7 +37,7 @@ def main() -> None:
 
 
 def measure(case: Case, threads: int, repeats: int) -> str:
-    """Make a run in turn with one thread and with several, and say what came of it."""
+    """Run a case alternately with one thread and with several; return the line to print."""
     seconds: dict[int, list[float]] = {1: [], threads: []}
     digests = set()
     used: dict[str, Any] = {}

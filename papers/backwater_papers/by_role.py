@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from backwater_papers.figure import Source
 
 _COLUMNS = {"data": "tx_data_bytes", "replies": "tx_reply_bytes", "credits": "tx_credit_bytes"}
-"""Frames that ports count apart, and the column that has their bytes."""
+"""Kinds of frames that ports count separately, each with its column of sent bytes."""
 
 
 def port_buffer(source: Source, run: RunFiles) -> Samples:
-    """Return the most bytes that ever waited for each port."""
+    """Return the maximum number of bytes that waited for each port."""
     from backwater.analysis.breakdown import port_bytes
 
     ports = _of_roles(source, run, run.table("ports"))
@@ -28,13 +28,13 @@ def port_buffer(source: Source, run: RunFiles) -> Samples:
 
 
 def port_queue(source: Source, run: RunFiles) -> Samples:
-    """Return the most bytes that were ever queued at each port, without Floodgate's VOQs."""
+    """Return the maximum number of bytes queued at each port, without Floodgate's VOQs."""
     ports = _of_roles(source, run, run.table("ports"))
     return Samples(ports["max_queue_bytes"].to_numpy().astype(float))
 
 
 def queuing_time(source: Source, run: RunFiles) -> Samples:
-    """Return how long data waited at ports, each mean standing for all its packets."""
+    """Return the mean waiting times of data at ports, each weighted by its number of packets."""
     import polars as pl
 
     table = recorded(run, "waiting")
@@ -45,7 +45,7 @@ def queuing_time(source: Source, run: RunFiles) -> Samples:
 
 
 def sent(source: Source, run: RunFiles) -> Samples:
-    """Return the bytes of some frames that ports sent, over what they could have sent in all."""
+    """Return the bytes of one kind of frames that ports sent, divided by the ports' capacity."""
     ports = _of_roles(source, run, run.table("ports"))
     could = float(ports["rate_bps"].sum()) * run.summary["end_ps"] / 8e12
     share = float(ports[_COLUMNS[source.frames]].sum()) / could if could else math.nan

@@ -59,13 +59,13 @@ class Table:
         return self.raw.get(key)
 
     def need(self, key: str, expected: str) -> Any:
-        """Return a value of any kind that must be there."""
+        """Return a value of any kind; raise an error if the key is missing."""
         if key not in self:
             raise self.fail(None, f"the key `{key}` is missing: {expected}")
         return self.raw[key]
 
     def text(self, key: str, default: str | None = None) -> str:
-        """Return a text; without a default it must be there."""
+        """Return a text; without a default a missing key is an error."""
         value = self.need(key, "a text") if default is None else self.get(key)
         if value is None:
             return default or ""
@@ -94,7 +94,7 @@ class Table:
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """Return a list of texts; one alone needs no brackets."""
+        """Return a list of texts. A single text needs no brackets."""
         value = self.get(key)
         values = [value] if isinstance(value, str) else self.items(key)
         for each in values:
@@ -121,7 +121,7 @@ class Table:
         return self.quantity_of(key, self.need(key, dimension.value), dimension).value
 
     def quantity_of(self, key: str, written: object, dimension: Dimension | None) -> Quantity:
-        """Return what was written as a quantity; ``None`` allows any dimension."""
+        """Return a written value as a quantity; a dimension of ``None`` allows any dimension."""
         found = parse(written)
         if found is None:
             expected = dimension.value if dimension else "a number or a quantity such as 20us"

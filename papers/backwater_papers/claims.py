@@ -41,7 +41,7 @@ class Case:
     """The result of a claim at one combination of points."""
 
     at: str
-    """The points, where the claim is about several."""
+    """Labels of the points, if the claim is about several points; otherwise empty."""
 
     ours: str
     verdict: str
@@ -99,7 +99,7 @@ def judge(claim: Claim, figure: Figure, values: Values) -> Verdict:
 
 
 def single(pick: Pick) -> Iterator[Pick]:
-    """Each combination of the selected points alone."""
+    """Yield each combination of the selected points as a selection of its own."""
     names = list(pick.select)
     for labels in product(*pick.select.values()):
         yield Pick(pick.measure, {n: (label,) for n, label in zip(names, labels, strict=True)})
@@ -114,7 +114,11 @@ def worst(verdicts: Sequence[str]) -> str:
 
 
 def _sides(claim: Claim) -> Iterator[Quantity | Pick | None]:
-    """Yield the divisor of a claim's value, and each bound with its divisor."""
+    """Yield everything that a claim divides its value by or compares it with.
+
+    The order is the divisor of the value, then each bound followed by the divisor of the bound.
+    ``None`` means that there is no divisor.
+    """
     yield claim.over
     for bound in claim.bounds:
         yield bound.than
@@ -143,7 +147,7 @@ class _Side:
 
 
 def _compared(claim: Claim, pick: Pick, values: Values) -> tuple[_Side, list[_Side]]:
-    """Return a value and its bounds, restricted to the seeds that all of them have."""
+    """Return a claim's value at one point and its bounds, over the seeds that all of them have."""
     sides = [pick, *(_there(side, pick) for side in _sides(claim))]
     counts = {values.value(side).seeds for side in sides if isinstance(side, Pick)}
     seeds = min(counts - {1}, default=1)
@@ -159,7 +163,7 @@ def _compared(claim: Claim, pick: Pick, values: Values) -> tuple[_Side, list[_Si
 
 
 def _there(side: Quantity | Pick | None, at: Pick) -> Quantity | Pick | None:
-    """Return a side of a comparison at the point of the value, where it is about several points."""
+    """Return a side of a comparison, with the value's point on axes that have several points."""
     if not isinstance(side, Pick):
         return side
     select: Mapping[str, tuple[str, ...]] = {

@@ -218,7 +218,7 @@ def _bars(axes: Axes, panel: Panel, results: Results) -> None:
     for i, (title, look, heights) in enumerate(bars):
         x = np.arange(len(places)) + (i - (len(bars) - 1) / 2) * width
         y = np.array(heights) / unit.scale
-        # Dotted lines of other panels are hatched bars here.
+        # Bars are hatched where other panels have dotted lines.
         hatch = "" if look.line == "-" else "////"
         name = title or None if panel.x else None
         axes.bar(x, y, width * 0.92, color=look.colour, hatch=hatch, edgecolor="white", label=name)
@@ -287,7 +287,7 @@ def _parts(axes: Axes, panel: Panel, results: Results) -> None:
 
 
 def _broken(labels: list[str]) -> list[str]:
-    """Break labels at spaces, and after +, where they would run into each other in one line."""
+    """Break labels at spaces and after + if they would overlap on one line."""
     room = 48 // max(len(labels), 1)
     if all(len(label) <= room for label in labels):
         return labels
@@ -363,7 +363,7 @@ def _spread(scale: str, low: float, high: float) -> Array:
 
 
 def _published(axes: Axes, panel: Panel, results: Results, x: Unit, y: Unit) -> None:
-    """Curves of the paper, faint, each in the colour of ours."""
+    """Draw curves of the paper faintly, each in the colour of our corresponding line."""
     axis = _axis(results.figure.group(panel.select), panel.by) if panel.published else None
     looks = _looks(axis) if axis else {}
     for curve in panel.published:
@@ -395,7 +395,7 @@ _DRAWERS: dict[str, Callable[[Axes, Panel, Results], None]] = {
 
 
 def _lines(panel: Panel, results: Results) -> list[tuple[str, Selection, Style]]:
-    """Each line of a panel: its name, what it shows, and how it looks."""
+    """Return the lines of a panel: label, selection of runs, and style."""
     group = results.figure.group(panel.select)
     axis = _axis(group, panel.by)
     if axis is None:
@@ -420,7 +420,7 @@ def _axis(group: Group, name: str | None) -> Axis | None:
 
 
 def _looks(axis: Axis) -> dict[str, Style]:
-    """Points that are schemes look as these do in all figures; others have colours in order."""
+    """Return the style of each point. Schemes have the same style in all figures."""
     schemes = [point.scheme for point in axis.points]
     if None not in schemes and len(set(schemes)) == len(schemes):
         known = styles([scheme for scheme in schemes if scheme is not None])
@@ -433,7 +433,7 @@ def _looks(axis: Axis) -> dict[str, Style]:
 
 
 def _largest(panel: Panel, results: Results) -> float:
-    """Return the largest value that a panel draws: its unit follows from it."""
+    """Return the largest 99.9th percentile of a panel's lines, from which its unit follows."""
     assert panel.source is not None
     found = [0.0]
     for _, select, _ in _lines(panel, results):
@@ -445,7 +445,7 @@ def _largest(panel: Panel, results: Results) -> float:
 
 
 def _distribution(samples: Samples, points: int = 800) -> tuple[Array, Array]:
-    """Value and share at or below it, thinned where values are many."""
+    """Return values and the share at or below each, thinned if there are many."""
     if not len(samples.values):
         return np.empty(0), np.empty(0)
     weights = np.ones(len(samples.values)) if samples.weights is None else samples.weights
@@ -459,7 +459,7 @@ def _distribution(samples: Samples, points: int = 800) -> tuple[Array, Array]:
 
 
 def _equal_count_edges(lines: Sequence[Samples], bins: int) -> Array:
-    """Edges of size bins with about equally many flows, the same for all lines."""
+    """Return edges of size bins with about equally many flows, the same for all lines."""
     sizes = [samples.sizes for samples in lines if samples.sizes is not None]
     together = np.concatenate(sizes) if sizes else np.empty(0)
     if not len(together):
@@ -474,7 +474,7 @@ def _spoken(measure: Measure) -> str:
 
 
 def _measured(measures: Sequence[Measure]) -> str:
-    """Say what an axis is of: the one measure, or what several have in common."""
+    """Return the label of an axis: the name of its measure, or the kind of data of several."""
     if len(measures) == 1:
         return _spoken(measures[0])
     of = {"" if m.over or m.formula else m.source.of for m in measures}

@@ -20,13 +20,13 @@ GROUP = "runs"
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One value of an axis: what is set to get there."""
+    """One value of an axis: its label, and the scheme or overrides that produce it."""
 
     label: str
     scheme: str | None = None
     overrides: tuple[str, ...] = ()
     number: float | None = None
-    """Where it lies on a numeric axis, in the unit of its dimension."""
+    """Position on a numeric axis, in the unit of the axis' dimension; ``None`` on other axes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,23 +36,23 @@ class Axis:
     name: str
     points: tuple[Point, ...]
     dimension: Dimension | None = None
-    """Of the numbers, where the axis is numeric."""
+    """Dimension of the points' numbers; ``None`` if the axis is not numeric."""
 
     def labels(self) -> tuple[str, ...]:
-        """Names of the points, in order."""
+        """Return the labels of the points, in order."""
         return tuple(point.label for point in self.points)
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One combination of points: the same run, but for its seed."""
+    """One combination of points. Its runs differ only in their seed."""
 
     tags: tuple[tuple[str, str], ...]
     scheme: str | None
     overrides: tuple[str, ...]
 
     def label(self) -> str:
-        """Say which case it is."""
+        """Return the labels of the points as text."""
         return ", ".join(label for _, label in self.tags)
 
 
@@ -84,7 +84,7 @@ class Change:
     """Overrides that apply only to some combinations of points."""
 
     at: Mapping[str, tuple[str, ...]]
-    """Labels by axis; an axis without an entry may be at any point."""
+    """Labels by axis. An axis without an entry does not restrict the change."""
 
     overrides: tuple[str, ...]
     full: tuple[str, ...]
@@ -120,7 +120,7 @@ class Group:
         return next((axis for axis in self.axes if axis.name == name), None)
 
     def scale(self, size: Size) -> Scale:
-        """Return what is run at a size."""
+        """Return the overrides and the seeds for a size."""
         usual = Scale((), self.seeds)
         return {Size.USUAL: usual, Size.QUICK: self.quick, Size.FULL: self.full}[size]
 
@@ -131,7 +131,7 @@ class Group:
         return self.scale(size).seeds[: min(filter(None, fewer), default=None)]
 
     def cases(self, size: Size = Size.USUAL) -> Iterator[Case]:
-        """All combinations, the last axis fastest."""
+        """Yield all combinations of points. The last axis changes fastest."""
         scaled = self.scale(size).overrides
         for points in product(*(axis.points for axis in self.axes)):
             schemes = [point.scheme for point in points if point.scheme is not None]
@@ -152,7 +152,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Which numbers of a run are looked at."""
+    """A kind of data of a run (`of`), with filters that select numbers from it."""
 
     of: str
     dimension: Dimension
@@ -161,7 +161,7 @@ class Source:
     traffic: tuple[str, ...] = ()
     flows: tuple[int, ...] = ()
     names: tuple[str, ...] = ()
-    """What the flows are called, in the same order."""
+    """Labels of `flows`, in the same order."""
 
     ports: tuple[str, ...] = ()
     tiers: tuple[str, ...] = ()
@@ -173,21 +173,21 @@ class Source:
     roles: tuple[str, ...] = ()
     nodes: tuple[str, ...] = ()
     incast: bool | None = None
-    """Only incasts, or only other flows; ``None``: both."""
+    """True: only incast flows. False: only other flows. ``None``: both."""
 
     frames: str = ""
     part: str = ""
     """A group of parts of a delay breakdown (`analysis.blame.GROUPS`); empty: all parts."""
 
     threshold: bool = False
-    """Also the threshold that bytes are compared with, as a line of its own."""
+    """True: the threshold that limits the bytes is an additional line."""
 
     lasting_ps: float = 0.0
     slowest: float | None = None
-    """Only this share of the flows, those with the largest slowdown."""
+    """Select only this share of the flows, those with the largest slowdown; ``None``: all flows."""
 
     unfinished: bool = False
-    """Includes unfinished flows with their time until the end of the run, a lower bound."""
+    """True: unfinished flows count with their time until the end of the run, a lower bound."""
 
 
 IN_TIME = ("time-to", "time-of-max", "swings", "jain")
@@ -204,31 +204,31 @@ class Statistic:
     below: float | None = None
     after_ps: float = 0.0
     after_flow: int | None = None
-    """Time counts from the end of this flow instead of from `after_ps`."""
+    """If set, time counts from the end of the flow with this number, not from `after_ps`."""
 
     hold_ps: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A number that every case has."""
+    """A number that every case has: a statistic of its data, or the value of a formula."""
 
     name: str
     source: Source
     statistic: Statistic
     dimension: Dimension
     formula: Formula | None = None
-    """It is no measurement: the value of this formula, the same in all runs."""
+    """If set, the measure is the value of this formula, the same in all runs."""
 
     at: float = 0.0
-    """Where the formula is taken."""
+    """Argument at which the formula is evaluated."""
 
     over: Measure | None = None
-    """Its value is divided by that of this one."""
+    """If set, the value is divided by the value of this measure."""
 
 
 Selection = Mapping[str, tuple[str, ...]]
-"""Labels by axis; what is not named is left open."""
+"""Selected labels by axis. An axis without an entry is not restricted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +249,7 @@ class Bound:
 
     strict: bool
     over: Pick | None = None
-    """The other measure is divided by this one, as the value of the claim is."""
+    """If set, the bound is `than` divided by this measure, because the claim is about a ratio."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,10 +263,10 @@ class Claim:
     over: Quantity | Pick | None
     bounds: tuple[Bound, ...]
     expected: str
-    """The bounds in words."""
+    """The bounds as text."""
 
     cause: str
-    """The reason why it does not hold."""
+    """The reason why the claim does not hold."""
 
     source: str = "paper"
     """``"paper"``, or ``"ours"`` if the paper does not state it."""
@@ -278,12 +278,12 @@ class Claim:
     """The earlier bound, if it was changed after a result was known."""
 
     curve: CurvePoint | None = None
-    """It is a point of a published curve."""
+    """The point of a published curve that the claim is about; ``None`` for other claims."""
 
 
 @dataclass(frozen=True, slots=True)
 class CurvePoint:
-    """A point of a published curve: which panel, which line, which place."""
+    """A point of a published curve: the panel's title, the line's label, and x as text."""
 
     panel: str
     line: str
@@ -292,7 +292,7 @@ class CurvePoint:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A value of the paper, drawn faintly."""
+    """A value of the paper, drawn as a faint line, or as a point if x and y are known."""
 
     text: str
     x: Quantity | None
@@ -304,7 +304,7 @@ class Published:
     """A curve of the paper, drawn faintly."""
 
     point: str | None
-    """The point of `by` that it belongs to, whose colour it has."""
+    """The point of the axis `by` whose colour the curve has; ``None``: it belongs to no point."""
 
     text: str
     x: tuple[float, ...]
@@ -332,13 +332,13 @@ class Panel:
     y_limits: tuple[float, float] | None
     marks: tuple[Mark, ...]
     edges: tuple[float, ...] = ()
-    """Upper edges of the bins of size; none: bins with equally many flows."""
+    """Upper edges of the size bins; empty: bins with equally many flows."""
 
     formulas: tuple[Formula, ...] = ()
     published: tuple[Published, ...] = ()
     published_from: str = ""
     unjudged: str = ""
-    """Why points are not compared with the published curves; empty: they are."""
+    """Reason why the published curves are only drawn; empty: each of their points is a claim."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,7 +356,7 @@ class Figure:
     claims: tuple[Claim, ...]
     columns: int
     minutes: float = 0.0
-    """Time on one core at the usual size, as last run."""
+    """Minutes of the last run at the usual size on one core."""
 
     interpretations: tuple[str, ...] = ()
     """Other interpretations of the paper that were tried, each with its result."""

@@ -27,7 +27,7 @@ from backwater_papers.quantities import Dimension
 
 @dataclass(frozen=True, slots=True)
 class Declarations:
-    """Declarations of a file that its later parts refer to."""
+    """Declarations of a figure file to which its later parts refer."""
 
     groups: tuple[Group, ...]
     sources: dict[str, Source]
@@ -35,7 +35,7 @@ class Declarations:
     measures: dict[str, Measure]
 
     def group_of(self, select: Selection) -> Group:
-        """Return the runs that a selection means."""
+        """Return the runs to which a selection refers."""
         names = select.get(GROUP)
         return next(group for group in self.groups if names is None or group.name in names)
 
@@ -99,13 +99,13 @@ SOURCES: dict[str, tuple[Dimension, set[str]]] = {
 """Each kind of data: its dimension and the keys that select from it."""
 
 FRAMES = ("data", "replies", "credits")
-"""Frames that ports count apart."""
+"""Kinds of frames that ports count separately."""
 
 SERIES = {
     *("queue", "ingress", "ingress-threshold", "throughput"),
     *("in-progress", "pause-rate", "buffer-course"),
 }
-"""The kinds that are time series."""
+"""Kinds of data that are time series."""
 
 _SELECTING = sorted(set[str]().union(*(keys for _, keys in SOURCES.values())))
 
@@ -268,7 +268,7 @@ def _threshold(table: Table, source: Source, word: str) -> Statistic:
 
 
 def _since(table: Table) -> dict[str, Any]:
-    """From when time counts: `after` an instant, or `after_flow` a flow has ended."""
+    """Read the time from which a statistic counts: an instant, or the end of a flow."""
     if "after_flow" in table:
         return {"after_flow": table.whole("after_flow", 0)}
     return {"after_ps": table.quantity("after", Dimension.TIME) if "after" in table else 0.0}

@@ -169,13 +169,13 @@ def _point(table: Table) -> Point:
 
 
 def labels_of(table: Table, axis: str) -> tuple[str, ...]:
-    """Labels of one or several points of an axis."""
+    """Read one or several labels of an axis."""
     written = table.get(axis)
     return tuple(map(str, written if isinstance(written, list) else [written]))
 
 
 def check_points(table: Table, name: str, points: Sequence[str], axes: Sequence[Axis]) -> None:
-    """Refuse an axis, or points of it, that are not there."""
+    """Raise an error if an axis, or one of these points, does not exist."""
     axis = next((axis for axis in axes if axis.name == name), None)
     if axis is None:
         names = tuple(axis.name for axis in axes)

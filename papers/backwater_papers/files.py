@@ -52,7 +52,7 @@ FIGURES = Path(__file__).parent / "figures"
 
 
 def available(folder: Path = FIGURES) -> list[str]:
-    """Names of all figures, such as ``hpcc/fig13``."""
+    """Return the names of all figures, such as ``hpcc/fig13``."""
     found = (path.relative_to(folder).with_suffix("") for path in folder.glob("*/*.toml"))
     return sorted((path.as_posix() for path in found), key=_in_numbers)
 
@@ -114,7 +114,7 @@ _NUMBERED = re.compile(r"(.*?)([0-9]+)([a-z]*)")
 
 
 def _in_numbers(name: str) -> list[tuple[int, str]]:
-    """Sort key by which fig9 comes before fig10."""
+    """Return a sort key by which fig9 comes before fig10."""
     return [(int(p), "") if p.isdigit() else (0, p) for p in re.split(r"([0-9]+)", name)]
 
 
@@ -282,7 +282,10 @@ def _published(
     x: str | None,
     edges: tuple[float, ...],
 ) -> tuple[Published, ...]:
-    """Curves of the paper, at the edges or the axis' points where `x` is left out."""
+    """Read the published curves of a panel.
+
+    A curve without `x` has its values at the edges of the size bins, or at the points of the axis.
+    """
     tables = table.tables("published")
     if not tables:
         return ()
@@ -319,7 +322,7 @@ def _mark(table: Table) -> Mark:
 
 
 def _select(table: Table, declarations: Declarations) -> dict[str, tuple[str, ...]]:
-    """Labels by axis; each may be one or several."""
+    """Read the selected labels of each axis, one or several, and check that they exist."""
     select: dict[str, tuple[str, ...]] = {}
     if not declarations.groups:
         raise table.fail(None, "there are no [[runs]]")
@@ -342,7 +345,7 @@ def _select(table: Table, declarations: Declarations) -> dict[str, tuple[str, ..
 def _check_open(
     table: Table, declarations: Declarations, select: Selection, drawn: list[str]
 ) -> None:
-    """Every axis is drawn, or selected down to one point."""
+    """Check that every axis is drawn, or that one of its points is selected."""
     group = declarations.group_of(select)
     for name in drawn:
         if group.axis(name) is None:
@@ -358,7 +361,7 @@ def _check_open(
 # --- Claims ----------------------------------------------------------------------------------
 
 TOLERANCE = 0.15
-"""How far a value may be from a number of the paper, as a share of this number."""
+"""Maximum distance of a value from a number of the paper, as a share of this number."""
 
 _BOUNDS = {
     "at_least": (True, False, "≥"),
@@ -402,7 +405,7 @@ def curve_claims(panel: Panel, group: Group | None) -> list[Claim]:
     claims: list[Claim] = []
     for curve in panel.published:
         if panel.by is not None and curve.point is None:
-            continue  # of something that is not run here
+            continue  # a curve of something that is not simulated here
         select = dict(panel.select)
         for axis in group.axes:
             select.setdefault(axis.name, axis.labels())
@@ -470,7 +473,7 @@ def _pick(table: Table, key: str, declarations: Declarations, given: Selection) 
     measure = declarations.measure(table, key, inner.text("name"))
     own = {axis: labels for axis, labels in written.items() if axis != "name"}
     if measure.formula:
-        inner.close()  # it is the same in all runs
+        inner.close()  # a formula has the same value in all runs
         return Pick(measure, {})
     # Axes that are not given are taken from the other side of the comparison.
     if GROUP not in own and GROUP in given:
@@ -518,7 +521,7 @@ def _bounds(
     for key, (low, strict, sign) in _BOUNDS.items():
         if key in table:
             written, over = table.get(key), None
-            if divided and parse(written) is None:  # a ratio against the same ratio elsewhere
+            if divided and parse(written) is None:  # compare with another ratio
                 than = _than(table, key, written, declarations, value, value.measure.dimension)
                 over = _pick(
                     table, "over", declarations, than.select if isinstance(than, Pick) else {}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A formula without values of its arguments."""
+    """A formula whose arguments do not have values yet."""
 
     about: str
     x: Dimension
@@ -72,7 +72,7 @@ def workload_points(name: str) -> tuple[list[tuple[float, float]], str] | None:
 
 
 def bytes_below(points: Sequence[tuple[float, float]], interpolation: str, size: Array) -> Array:
-    """Share of all bytes that belong to flows of at most this size."""
+    """Return the share of all bytes that belong to flows of at most this size."""
     from itertools import pairwise
 
     import numpy as np

@@ -20,7 +20,7 @@ _OURS = ("specs/", "docs/", "ours")
 
 
 def complaints(figure: Figure) -> list[str]:
-    """Say what is wrong with the claims of a figure."""
+    """Describe what is wrong with the claims of a figure."""
     return [
         f"{figure.name}: {claim.text}: {fault}"
         for claim in figure.claims

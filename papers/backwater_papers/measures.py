@@ -70,7 +70,7 @@ class Data:
         return found
 
     def samples(self, source: Source, runs: Sequence[RunFiles]) -> Samples:
-        """Take data of several runs together."""
+        """Return the data of several runs together."""
         return _together([self._samples(source, run) for run in runs])
 
     def _samples(self, source: Source, run: RunFiles) -> Samples:
@@ -78,7 +78,7 @@ class Data:
         return found.samples() if isinstance(found, Lines) else found
 
     def lines(self, source: Source, run: RunFiles) -> Lines:
-        """Return a time series."""
+        """Return a time series of a run."""
         found = self.of(source, run)
         if isinstance(found, Samples):
             raise TypeError(f"{source.of} is not a time series")
@@ -221,7 +221,7 @@ def _swings(values: Array, larger_than: float) -> int:
 
 
 def _jain(lines: Lines) -> float:
-    """Jain's index of fairness between the lines, averaged over time."""
+    """Return Jain's index of fairness between the lines, averaged over time."""
     table = np.array(list(lines.values.values()))
     if not table.size:
         return math.nan
@@ -267,10 +267,10 @@ def _flows(source: Source, run: RunFiles) -> Samples:
     value = {
         "slowdown": pl.col("slowdown"),
         "slowdown-acked": pl.col("slowdown_acked"),
-        "delay": took - took / pl.col("slowdown"),  # beyond what the flow would take alone
+        "delay": took - took / pl.col("slowdown"),  # time in addition to that of the flow alone
         "goodput": pl.col("bytes") * 8e12 / took,
     }.get(source.of, took)
-    # The other columns would fill the memory.
+    # Only these columns are read, because all columns would fill the memory.
     columns: list[str | pl.Expr] = ["id", "bytes", value.alias("value")]
     if source.slowest is not None:
         columns.append("slowdown")
@@ -284,7 +284,7 @@ def _flows(source: Source, run: RunFiles) -> Samples:
 
 
 def _spent(source: Source, run: RunFiles, flows: polars.DataFrame) -> Array:
-    """Return how long each flow spent on some parts of its time, or in all."""
+    """Return the time of each flow in one group of parts of its delay breakdown, or in all."""
     import polars as pl
 
     from backwater.analysis.blame import GROUPS
@@ -297,7 +297,7 @@ def _spent(source: Source, run: RunFiles, flows: polars.DataFrame) -> Array:
 
 
 def _of_classes(source: Source, run: RunFiles, flows: polars.DataFrame) -> polars.DataFrame:
-    """Flows of the chosen classes (`backwater.analysis.breakdown`)."""
+    """Return the flows of the chosen classes (`backwater.analysis.breakdown`)."""
     import polars as pl
 
     from backwater.analysis.breakdown import flow_classes
@@ -319,7 +319,7 @@ def _queue_samples(source: Source, run: RunFiles) -> Samples:
 
 
 def _queueing(source: Source, run: RunFiles) -> Samples:
-    """Read how long data packets waited at ports; with Homa, those that were granted."""
+    """Return how long data packets waited at ports; with Homa, only granted packets."""
     import polars as pl
 
     table = of_ports(source, run, recorded(run, "delay_histogram")).filter(pl.col("scheduled"))
@@ -334,7 +334,7 @@ def _control_share(source: Source, run: RunFiles) -> Samples:
 
 
 def _queue(source: Source, run: RunFiles) -> Lines:
-    """Sample queues at regular times: a row holds until the port's next one."""
+    """Sample queues at regular times. A row is valid until the port's next row."""
     table = of_ports(source, run, recorded(run, "port_queues"))
     return steps(source, run, table, "queues", {"bytes": ""})
 
@@ -389,7 +389,7 @@ def _buffer(source: Source, run: RunFiles) -> Samples:
 
 
 def _active_flows(source: Source, run: RunFiles) -> Samples:
-    """Flows with packets at a port, probe by probe."""
+    """Return the number of flows with packets at a port, at each probe."""
     import polars as pl
 
     table = run.table("active")
@@ -400,7 +400,7 @@ def _active_flows(source: Source, run: RunFiles) -> Samples:
 
 
 def _in_progress(source: Source, run: RunFiles) -> Lines:
-    """Flows that have started and whose last byte has not arrived, at regular times."""
+    """Return the number of flows that have started and not ended, at regular times."""
     times = _times(source, run)
     return Lines(times, {"": _flows_at(source, run, times)})
 
@@ -437,7 +437,7 @@ def _flows_at(source: Source, run: RunFiles, times: Array) -> Array:
 
 
 def _utilisation(source: Source, run: RunFiles) -> Samples:
-    """Return bytes that ports sent, divided by what they could have sent in the run."""
+    """Return the bytes that each port sent, divided by its capacity over the whole run."""
     import polars as pl
 
     ports = of_ports(
@@ -455,7 +455,7 @@ def _idle(source: Source, run: RunFiles) -> Samples:
 
 
 def _wire(source: Source, run: RunFiles) -> Samples:
-    """Bytes that hosts put on their links, headers and ACKs included, per byte of payload."""
+    """Return the bytes that hosts sent, with headers and ACKs, per byte of payload."""
     import polars as pl
 
     sent = run.table("ports").filter(pl.col("tier").cast(pl.String) == run.summary["tiers"][0])
@@ -464,7 +464,7 @@ def _wire(source: Source, run: RunFiles) -> Samples:
 
 
 def _collectives(source: Source, run: RunFiles) -> Samples:
-    """Read how long collectives took, or their bus bandwidths; those that have ended."""
+    """Return the durations of collectives that have ended, or their bus bandwidths."""
     import polars as pl
 
     table = run.table("collectives")

@@ -50,7 +50,7 @@ def paused(source: Source, run: RunFiles) -> Samples:
 
 
 def pause_rate(source: Source, run: RunFiles) -> Lines:
-    """PAUSEs per millisecond that reached the ports, all together, over time."""
+    """Return the PAUSE frames per millisecond that all chosen ports received, over time."""
     low, high = source.window or (0.0, float(run.summary["end_ps"]))
     wide = source.bin_ps or high - low
     bins = max(math.ceil((high - low) / wide), 1)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from backwater.scenario import Scenario
 
 Place = tuple[str, tuple[tuple[str, str], ...], int | None]
-"""Where a run belongs: its group, its labels by axis, its seed."""
+"""Identifies a run of a figure: its group, its labels by axis, and its seed."""
 
 
 class Results(Values):
@@ -43,7 +43,7 @@ class Results(Values):
         self._runs = runs
 
     def runs(self, select: Selection) -> list[RunFiles]:
-        """All seeds of the one case that a selection leaves."""
+        """Return the runs of all seeds of a case. Unselected axes have their first point."""
         group = self.figure.group(select)
         tags = tuple(
             (axis.name, select[axis.name][0] if axis.name in select else axis.points[0].label)
@@ -58,7 +58,7 @@ class Results(Values):
         return self.data.value(pick.measure, runs)
 
     def all(self) -> list[RunFiles]:
-        """Every run."""
+        """Return all runs."""
         return list(self._runs.values())
 
 
@@ -114,7 +114,7 @@ def finish(results: Results, out: Path, command: str) -> Reproduced:
 
 
 def write_results(path: Path, about: Mapping[str, Any]) -> None:
-    """Write what came of a figure, for programs."""
+    """Write the description of a figure's runs and verdicts as JSON."""
     try:
         write_whole(path, json.dumps(about, indent=1, ensure_ascii=False) + "\n", parents=True)
     except OSError as error:

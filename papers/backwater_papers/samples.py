@@ -21,7 +21,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """Numbers; each counts as often as its weight."""
+    """Numbers with weights. Each number counts as often as its weight."""
 
     values: Array
     weights: Array | None = None
@@ -31,13 +31,13 @@ class Samples:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Courses in time, all at the same times."""
+    """Time series by label, all sampled at the same times."""
 
     times_ps: Array
     values: dict[str, Array]
 
     def samples(self) -> Samples:
-        """All values, without their times."""
+        """Return the values of all lines as samples, without their times."""
         return Samples(np.concatenate([*self.values.values(), np.empty(0)]))
 
 
@@ -47,12 +47,12 @@ def window_of(source: Source, run: RunFiles) -> tuple[float, float]:
 
 
 def recorded(run: RunFiles, table: str) -> polars.DataFrame:
-    """Read a table that is there only if the scenario requests it."""
+    """Read a table that a run has only if its scenario requests it."""
     return run.table(table)
 
 
 def of_ports(source: Source, run: RunFiles, table: polars.DataFrame) -> polars.DataFrame:
-    """Rows of the chosen ports, with the name of the port, such as ``s0->h1``."""
+    """Return the rows of the chosen ports, with the port's name such as ``s0->h1``."""
     import polars as pl
 
     names = run.table("ports").select(
@@ -74,7 +74,8 @@ def steps(
     """Sample columns of ports at regular times; a row is valid until the next row of its port.
 
     Before its first row a port has 0 bytes, and the other columns have the values of that row. The
-    label of a column follows the name of the port. A single port needs no name.
+    label of a line is the port's name and the label of the column. If there is a single port and
+    the column has a label, the name is omitted.
     """
     every = float(run.interval_ps(what))
     low, high = source.window or (0.0, math.inf)

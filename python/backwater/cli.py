@@ -52,7 +52,7 @@ ELSEWHERE = {
     "validate": "It was removed; a source checkout has it: python -m validation DIR",
     "ui": "It was removed; `backwater report DIR` writes a page that lists the results in DIR.",
 }
-"""Commands of other packages, each with the place of the package."""
+"""Commands that this package lacks, each with a hint where to find it or its replacement."""
 
 
 class _Backwater(App):

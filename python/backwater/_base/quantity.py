@@ -14,7 +14,7 @@ _BASE = {"rate": "bps", "time": "ps", "size": "B"}
 
 _PERCENT = re.compile(r"\s*([+-]?\d+(?:\.\d*)?)\s*%\s*")
 _DIGITS = 6
-"""Maximum number of digits of a value between the ends of a range."""
+"""Number of significant digits to which intermediate values of a logarithmic range are rounded."""
 
 
 @dataclass(frozen=True, slots=True)

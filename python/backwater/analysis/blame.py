@@ -203,7 +203,7 @@ def require(run: RunFiles) -> None:
 
 
 def require_all(runs: Mapping[str, RunFiles], path: Path) -> None:
-    """Raise the same error if a run of a directory has no breakdown."""
+    """Raise :class:`~backwater.errors.InputError` if a run in a directory has no breakdown."""
     missing = [run for run in runs.values() if not is_recorded(run)]
     if not missing:
         return

@@ -452,7 +452,7 @@ def _first(
     place: dict[tuple[int, int], int],
     sent: pl.DataFrame,
 ) -> dict[str, Any]:
-    """Return the operation whose start begins the time that an operation accounts for."""
+    """Return the operation at whose start the time of an operation on a critical path begins."""
     if row["instance"] is not None:
         whole = row | {"last_rank": row["rank"]} | _begin(run, row)
         sends = critical_path(run, whole, sent)

@@ -184,7 +184,7 @@ class _Command(click.Command):
         """Parameters of the function that are dataclasses of arguments and options."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments. For an option of an earlier version the error has the reason."""
+        """Parse the arguments. For an option that was removed, the error has the reason."""
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:

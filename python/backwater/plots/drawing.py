@@ -85,7 +85,7 @@ class Plots:
 
 
 def draw(chart: Chart, view: int = 0) -> Figure:
-    """Draw one view of a chart; its sentence if it has no views."""
+    """Draw one view of a chart. A chart without views is drawn as its sentence ``nothing``."""
     if not chart.views:
         return _sentence(chart.nothing, height=1.6)
     panels = chart.views[view].panels
@@ -138,7 +138,7 @@ def _dress(place: Axes, which: str, axis: Axis) -> None:
 
 
 def _limit(place: Axes, panel: Panel, kind: charts.Kind) -> None:
-    """Set the limits of both axes; where the axis has none, the data set them."""
+    """Set the limits of both axes. An axis without limits fits its data."""
     if kind in ("lanes", "cells"):
         return
     place.margins(x=0.08 if kind == "step" else 0.04)
@@ -220,7 +220,7 @@ def _draw_lanes(place: Axes, panel: Panel, look: Mapping[str, Style]) -> None:
 
 def _draw_cells(place: Axes, panel: Panel, look: Mapping[str, Style]) -> None:
     """Draw a heat map with the text of each cell."""
-    del look  # The shade shows the value.
+    del look  # Cells do not have the colours of schemes, because their shade shows the value.
     place.grid(visible=False)
     for line in panel.lines:
         if line.until is None or line.words is None:

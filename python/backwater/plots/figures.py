@@ -140,7 +140,7 @@ class Pooled:
     """Flows of several runs that differ only in their seed."""
 
     run: RunFiles
-    """One of the runs."""
+    """One of the pooled runs."""
 
     by_size: curves.BySize
 

@@ -39,7 +39,10 @@ _NO_EFFECT = (
     "g",
     "G",
 )
-"""Keys of models of a shared bus. These models are not imported."""
+"""Keys of ASTRA-sim's models of buses, memory and the order of chunks.
+
+These models are not imported, and the importer warns of the keys.
+"""
 
 
 @dataclass(slots=True)
@@ -69,7 +72,7 @@ class System:
         return self.places.get(key, in_file(self.name))
 
     def times(self) -> dict[str, float]:
-        """Return the options for the time of a rank per part of a collective."""
+        """Return the workload options for a rank's own time per part of a collective."""
         found: dict[str, float] = {"copy_ps": self.endpoint_delay_ns * 1000}
         if self.memory_gbytes:
             found["reduction_per_byte_ps"] = float(_ACCESSES * 1000 / self.memory_gbytes)
