@@ -391,12 +391,13 @@ COLUMNS: tuple[Column, ...] = (
     Column(
         "drops.link",
         _PAUSES,
-        "drops at links that fail or damage frames",
+        "drops by links",
         "Number of packets dropped at links that fail or damage frames.",
         "count",
-        _within("drops", "link"),
+        lambda summary: summary["drops"].get("link") or None,
         "lower",
         quiet=True,
+        absent=0,
     ),
     Column(
         "unfinished",
