@@ -352,6 +352,10 @@ def test_what_breaks_a_bound_comes_last():
     # Neither a scheme that breaks the bound nor an ideal one is a rival of the winner.
     assert "ideal" not in ranking.sentence(results, found)
     assert "3" not in ranking.sentence(results, found)
+    equal = fake({"a": [3], "b": [3], "c": [3]}, {"a": 0, "b": 5, "c": 0})
+    tied = ranking.rank(equal, minimize="fct.short.p99", subject_to=["pfc.time=0"])
+    assert ranking.sentence(equal, tied).startswith("a and c have the lowest")
+    assert "among those with pfc.time=0, the same: 3" in ranking.sentence(equal, tied)
     for wrong in ("pfc.time", "pfc.tim=0", "pfc.time=soon"):
         with pytest.raises(backwater.InputError):
             ranking.rank(results, subject_to=[wrong])

@@ -151,9 +151,7 @@ def _rivals(rows: list[Ranked]) -> list[Ranked]:
 def _differs(first: Ranked, other: Ranked) -> bool:
     """Return true if the 95 % interval of the difference at the same seeds excludes zero."""
     difference = statistics.paired(first.by_seed, other.by_seed)
-    if difference is None or difference.low is None or difference.high is None:
-        return False
-    return not difference.low <= 0 <= difference.high
+    return difference is not None and difference.excludes_zero
 
 
 def sentence(results: Results, ranking: Ranking) -> str:
@@ -169,21 +167,21 @@ def sentence(results: Results, ranking: Ranking) -> str:
         name, value = _name(results, first), _value(column, first)
         return f"{name} is the only {which}: {phrase} {value}."
     second = rivals[0]
+    what = "highest" if ranking.higher else "lowest"
+    condition = ""
+    if ranking.constraints:
+        condition = f" among those with {' and '.join(c.text for c in ranking.constraints)}"
     if first.interval.estimate == second.interval.estimate:
-        equal = [r for r in ranking.rows if r.interval.estimate == first.interval.estimate]
+        equal = [r for r in (first, *rivals) if r.interval.estimate == first.interval.estimate]
         if len(equal) == len(ranking.rows):
             return f"All combinations have the same {phrase}: {_value(column, first)}."
         names = " and ".join(_name(results, row) for row in equal[:3])
         more = f" and {len(equal) - 3} more" if len(equal) > 3 else ""
-        what = "highest" if ranking.higher else "lowest"
-        return f"{names}{more} have the {what} {phrase}, the same: {_value(column, first)}."
-    what = "highest" if ranking.higher else "lowest"
+        same = f"the same: {_value(column, first)}"
+        return f"{names}{more} have the {what} {phrase}{condition}, {same}."
     name = _name(results, first)
     against = f"{_value(column, first)} against {_value(column, second)} ({_name(results, second)})"
     seeds = len(first.by_seed)
-    condition = ""
-    if ranking.constraints:
-        condition = f" among those with {' and '.join(c.text for c in ranking.constraints)}"
     without = [str(seed) for seed in results.seeds if seed not in first.by_seed]
     missing = f" Seed {', '.join(without)} has no value." if without else ""
     if seeds == 1:

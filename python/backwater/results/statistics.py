@@ -37,6 +37,11 @@ class Interval:
             return None
         return (self.high - self.low) / 2
 
+    @property
+    def excludes_zero(self) -> bool:
+        """True if there is an interval, and all of it is above zero or all below."""
+        return self.low is not None and self.high is not None and not self.low <= 0 <= self.high
+
 
 def mean(
     values: Sequence[float], level: float = LEVEL, least: float = -math.inf

@@ -126,4 +126,4 @@ class Simulations:
         This is the case if the 95 % interval of the differences at the same seeds is below zero.
         """
         difference = statistics.paired(self.by_seed(point), self.by_seed(other))
-        return difference is not None and difference.high is not None and difference.high < 0
+        return difference is not None and difference.excludes_zero and difference.estimate < 0
