@@ -152,3 +152,6 @@ def test_no_argument_is_ignored_in_lockstep(tiny_here):
 def test_jobs_are_for_this_machine(tiny_here):
     with pytest.raises(backwater.ScenarioError, match="jobs=2"):
         backwater.run(tiny_here, seeds=[1], jobs=2, scheduler="tcp://127.0.0.1:1")
+    with pytest.raises(backwater.ScenarioError, match="timeout_s=0"):
+        backwater.run(tiny_here, seeds=[1], timeout_s=0)
+    assert not Path("out").exists(), "options are checked before a directory is made"

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from backwater._base.units import bytes_text
-from backwater.errors import RunError
+from backwater.errors import RunError, ScenarioError
 from backwater.running.job import Job, Reply
 from backwater.running.progress import Progress
 
@@ -36,6 +36,15 @@ STOP = b"stop\n"
 """The order that ends the run in progress early, so that its first part is stored."""
 
 
+def check_positive(name: str, given: Any, kinds: Any) -> None:
+    """Refuse an argument that is neither None nor a number of these kinds above 0."""
+    if given is not None and (
+        not isinstance(given, kinds) or isinstance(given, bool) or not given > 0
+    ):
+        whole = "whole " if kinds is int else ""
+        raise ScenarioError(f"{name}={given!r}: expected a {whole}number above 0")
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Limits of one run."""
@@ -44,7 +53,9 @@ class Limits:
     memory_bytes: int | None = None
 
     def check(self) -> None:
-        """Raise ``RunError`` if this system cannot enforce the limits."""
+        """Raise an error if a limit is not above 0, or if this system cannot enforce it."""
+        check_positive("timeout_s", self.timeout_s, int | float)
+        check_positive("memory_bytes", self.memory_bytes, int | float)
         if self.memory_bytes is not None and not Path("/proc/self/statm").exists():
             raise RunError("a limit of memory needs Linux: leave it out on this system")
 

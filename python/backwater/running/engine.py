@@ -16,7 +16,7 @@ from backwater.errors import Interrupted, RunError, ScenarioError
 from backwater.results import columns
 from backwater.results.files import RunFiles
 from backwater.results.store import PARTIAL, Failure, Session, Store
-from backwater.running.child import Child, Limits, Stopped
+from backwater.running.child import Child, Limits, Stopped, check_positive
 from backwater.running.job import Job, Reply, job_of
 from backwater.running.progress import FEW, Listener, Progress, Status
 from backwater.running.single import check_threads, runs_at_a_time
@@ -88,13 +88,7 @@ def run_all(
     Ctrl-C. Finished runs are always kept.
     """
     limits = Limits(timeout_s, memory_bytes)
-    limits.check()
-    check_threads(threads)
-    if scheduler is not None and jobs is not None:
-        raise ScenarioError(
-            f"jobs={jobs}: that is for the processes of this machine, and a scheduler has its own "
-            "workers; leave jobs or scheduler out"
-        )
+    check_options(limits, threads, jobs, scheduler)
     by_key: dict[str, list[Scenario]] = {}
     for scenario in scenarios:
         by_key.setdefault(scenario.key, []).append(scenario)
@@ -103,6 +97,20 @@ def run_all(
     if todo:
         call.make(todo, _executor(scheduler, jobs or runs_at_a_time(threads), limits))
     return call.outcome
+
+
+def check_options(
+    limits: Limits, threads: int, jobs: int | None = None, scheduler: Any = None
+) -> None:
+    """Refuse options of :func:`run_all` that are invalid or exclude each other."""
+    limits.check()
+    check_threads(threads)
+    check_positive("jobs", jobs, int)
+    if scheduler is not None and jobs is not None:
+        raise ScenarioError(
+            f"jobs={jobs}: that is for the processes of this machine, and a scheduler has its own "
+            "workers; leave jobs or scheduler out"
+        )
 
 
 def _executor(scheduler: Any, jobs: int, limits: Limits) -> Executor:

@@ -21,7 +21,7 @@ from backwater.results.results import FORMAT, Point, Results
 from backwater.results.store import Store
 from backwater.running.child import Limits
 from backwater.running.directories import claim_many
-from backwater.running.engine import run_all
+from backwater.running.engine import check_options, run_all
 from backwater.running.progress import Listener, watched
 from backwater.running.single import default_out, run_one, runs_at_a_time
 from backwater.scenario import Scenario
@@ -205,12 +205,9 @@ def _run_many(
     **options: Any,
 ) -> Results:
     """Run all points that are not stored. The list of runs is written first, the report last."""
-    for name in ("jobs", "timeout_s", "memory_bytes"):
-        given = options.get(name)
-        is_number = isinstance(given, int if name == "jobs" else (int, float))
-        if given is not None and (not is_number or isinstance(given, bool) or not given > 0):
-            whole = "whole " if name == "jobs" else ""
-            raise ScenarioError(f"{name}={given!r}: expected a {whole}number above 0")
+    limits = Limits(options.get("timeout_s"), options.get("memory_bytes"))
+    # Check before the directory is made.
+    check_options(limits, threads, options.get("jobs"), options.get("scheduler"))
     requested = asked.points()
     place = Path(store) if store is not None else path / STORE
     claim_many(path, asked.name, force)
