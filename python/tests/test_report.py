@@ -224,6 +224,19 @@ def test_runs_of_different_networks_have_no_common_picture(comparison, bare):
     assert network.gather({"bfc": comparison["bfc"], "bare": bare}) is None
 
 
+def test_the_head_has_the_range_of_what_the_schemes_do_not_share(comparison, monkeypatch):
+    first, *others = comparison.values()
+    shown = f"<dt>seed</dt><dd>{first.seed}</dd>"
+    for run in others:
+        monkeypatch.setitem(run.summary, "measure_to_ps", first.summary["measure_to_ps"] + 10**9)
+        monkeypatch.setitem(run.summary, "backwater", "another")
+    page = render_runs({first.scheme: first, **{run.scheme: run for run in others}})
+    measured = (first.summary["measure_to_ps"] - first.summary["measure_from_ps"]) / 1e9
+    assert f"<dd>{measured:g} ms to {measured + 1:g} ms</dd>" in page
+    assert f"<dd>{first.summary['backwater']}, another</dd>" in page
+    assert shown in page
+
+
 def test_the_page_needs_no_network(page):
     own = re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)
     addresses = re.findall(r'(?:src|href)="([^"]*)"', own)

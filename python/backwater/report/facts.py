@@ -1,9 +1,9 @@
-"""Short descriptions of a run for the head of a page."""
+"""Short descriptions of runs for the head of a page."""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from backwater.results.files import RunFiles
@@ -21,8 +21,13 @@ _SIZES = {
 }
 
 
-def of_run(run: RunFiles, results: Results) -> list[tuple[str, str]]:
-    """Return topology, rates, buffer, load and changed keys of a run."""
+def of_runs(runs: Iterable[RunFiles], results: Results) -> list[tuple[str, str]]:
+    """Return topology, rates, buffer, load and changed keys, as far as all runs share them."""
+    first, *others = (_of_run(run, results) for run in runs)
+    return [fact for fact in first if all(fact in found for found in others)]
+
+
+def _of_run(run: RunFiles, results: Results) -> list[tuple[str, str]]:
     values = tomllib.loads(run.resolved)
     topology = values.get("topology", {})
     facts = [

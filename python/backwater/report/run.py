@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -42,7 +42,7 @@ def render(results: Results) -> str:
         picture,
         runs=runs,
         about=results.about,
-        facts=_facts(first, runs, results),
+        facts=_facts(runs, results),
         answer=sentence(results, ranking) if ranking else "",
         notices=_notices(runs, results),
         groups=groups,
@@ -69,28 +69,35 @@ def table(runs: Mapping[str, RunFiles]) -> tuple[list[tuple[str, list[Column]]],
     return [(group, list(rows)) for group, rows in groups], [note for note in notes if note]
 
 
-def _facts(
-    first: RunFiles, runs: Mapping[str, RunFiles], results: Results
-) -> list[tuple[str, str]]:
-    summary = first.summary
+def _facts(runs: Mapping[str, RunFiles], results: Results) -> list[tuple[str, str]]:
+    """Return what the head of the page states: one value if the runs share it, else the range."""
+    summaries = [run.summary for run in runs.values()]
+    measured_ms = [(one["measure_to_ps"] - one["measure_from_ps"]) / 1e9 for one in summaries]
     return [
         ("schemes" if len(runs) > 1 else "scheme", ", ".join(runs)),
-        ("flows", f"{summary['flows']['started']:,}"),
-        ("measured time", f"{(summary['measure_to_ps'] - summary['measure_from_ps']) / 1e9:g} ms"),
-        ("load", _load(summary)),
+        ("flows", _range((one["flows"]["started"] for one in summaries), "{:,}")),
+        ("measured time", _range(measured_ms, "{:g} ms")),
+        ("load", _load(summaries)),
         ("time of a flow", until(run.fct_until for run in runs.values())),
-        ("seed", str(first.seed)),
-        *facts.of_run(first, results),
-        ("version", summary["backwater"]),
+        ("seed", facts.seeds(results.seeds)),
+        *facts.of_runs(runs.values(), results),
+        ("version", ", ".join(dict.fromkeys(one["backwater"] for one in summaries))),
     ]
 
 
-def _load(summary: dict[str, Any]) -> str:
+def _range(values: Iterable[float], form: str) -> str:
+    """Return the lowest and the highest value as text, or one of them if the texts are equal."""
+    ordered = sorted(values)
+    return " to ".join(dict.fromkeys(form.format(one) for one in (ordered[0], ordered[-1])))
+
+
+def _load(summaries: Sequence[dict[str, Any]]) -> str:
     """Return the requested and the offered load of the core, or of host links without a core."""
-    links = "host" if summary["core"] is None else "core"
+    first = summaries[0]
+    links = "host" if first["core"] is None else "core"
     named = {"host": "the hosts' links", "core": "the core"}[links]
-    asked = [f"{a['source']} {a['fraction']:.1%}" for a in summary["asked"] if a["of"] == links]
-    offered = f"{summary[links]['offered']:.1%} of {named} offered"
+    asked = [f"{a['source']} {a['fraction']:.1%}" for a in first["asked"] if a["of"] == links]
+    offered = f"{_range((one[links]['offered'] for one in summaries), '{:.1%}')} of {named} offered"
     return f"requested {' + '.join(asked)}; {offered}" if asked else offered
 
 

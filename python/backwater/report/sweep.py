@@ -75,7 +75,7 @@ def _metrics(results: Results, ranking: Ranking | None) -> list[Column]:
 
 
 def _facts(results: Results) -> list[tuple[str, str]]:
-    first = next(point.key for point in results.points if point.key in results.rows)
+    firsts = {p.scheme: p.key for p in reversed(results.points) if p.key in results.rows}
     counts = results.counts
     several = {"scenario", "results"} & set(results.keys)
     return [
@@ -83,7 +83,7 @@ def _facts(results: Results) -> list[tuple[str, str]]:
         ("schemes", ", ".join(results.schemes)),
         ("varied", ", ".join(results.keys) or "schemes and seeds"),
         ("seeds", facts.seeds(results.seeds)),
-        *([] if several else facts.of_run(results.files(first), results)),
+        *([] if several else facts.of_runs(map(results.files, firsts.values()), results)),
     ]
 
 
@@ -386,10 +386,7 @@ class Cell:
     @property
     def sure(self) -> bool:
         """True for a difference whose interval excludes zero."""
-        one = self.interval
-        if not self.signed or one is None or one.low is None or one.high is None:
-            return False
-        return not one.low <= 0 <= one.high
+        return self.signed and self.interval is not None and self.interval.excludes_zero
 
     @property
     def text(self) -> str:
