@@ -160,7 +160,7 @@ def modules_have_no_cycles() -> Iterator[str]:
 
 
 def folders_have_no_cycles() -> Iterator[str]:
-    r"""Folders of a crate import each other without cycles, except for those that exist.
+    r"""Folders of a crate import each other without cycles.
 
     >>> sources = {"a": "use crate::b::B;", "b": "use crate::c;", "c": ""}
     >>> imports_of(sources).folder_cycles()

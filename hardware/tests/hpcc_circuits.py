@@ -225,9 +225,7 @@ class Path:
 @circuit_test
 async def sender(dut: Any) -> None:
     """Check windows and rates for random ACKs: corners of each field, new paths, gaps, restarts."""
-    flows, qlen_bits = values(dut, "FLOWS", "QLEN_BITS")
-    [hops] = values(dut, "HOPS")
-    [ppm] = values(dut, "EPSILON_PPM")
+    flows, qlen_bits, hops, ppm = values(dut, "FLOWS", "QLEN_BITS", "HOPS", "EPSILON_PPM")
     ends = (1 << 24) - 1
     nanoseconds = st.one_of(
         st.sampled_from([0, 0, 1, 80, (1 << 22) - 1, 1 << 22, (1 << 22) + 4, ends]),
@@ -428,8 +426,7 @@ async def egress_trace(dut: Any) -> None:
 @circuit_test
 async def scheduler(dut: Any) -> None:
     """Check each packet for random starts, windows, rates, ACKs and NAKs, also of one cycle."""
-    flows, overhead = values(dut, "FLOWS", "OVERHEAD")
-    mtu, cycle_ns = values(dut, "MTU", "CYCLE_NS")
+    flows, overhead, mtu, cycle_ns = values(dut, "FLOWS", "OVERHEAD", "MTU", "CYCLE_NS")
     bench = Bench(dut, ["send", "start_ready"])
     flow = st.integers(0, flows - 1)
     starts = st.tuples(flow, st.sampled_from([1, mtu - 1, mtu, mtu + 1, 20 * mtu, WORD]))
@@ -514,8 +511,7 @@ async def rates_of_fifty_flows(dut: Any) -> None:
 
     A flow alone reaches 25 Gbps.
     """
-    flows, overhead = values(dut, "FLOWS", "OVERHEAD")
-    mtu, cycle_ns = values(dut, "MTU", "CYCLE_NS")
+    flows, overhead, mtu, cycle_ns = values(dut, "FLOWS", "OVERHEAD", "MTU", "CYCLE_NS")
     bench = Bench(dut, ["send"])
     rng = random.Random(11)
     line = 25 * (1 << 20) // 8

@@ -72,7 +72,7 @@ def estimate(
 
 @contextmanager
 def _stoppable() -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM end the process at once: the core does not ask for signals."""
+    """Let Ctrl-C and SIGTERM end the process at once: the core does not check for signals."""
     before = {one: signal.signal(one, signal.SIG_DFL) for one in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield

@@ -13,7 +13,7 @@ def columns() -> pl.DataFrame:
 
     Returns
     -------
-    pl.DataFrame
+    polars.DataFrame
         ``name``, ``unit`` (``ps``, ``bytes``, ``bps``, ``share`` between 0 and 1, ``count``,
         ``text``, or empty for a plain number), ``better`` (``lower``, ``higher`` or empty), and
         ``about``.
