@@ -37,7 +37,7 @@ pub(crate) fn not_modelled(scenario: &Scenario) -> Vec<String> {
     if let Admission::Pfc(pfc) = &scheme.switch.mmu.admission
         && pfc.pause == PauseTime::UntilResumed
     {
-        sentences.push("PFC pauses do not expire: a port is paused from XOFF until XON.");
+        sentences.push("PFC pauses do not expire: without a watchdog a port is paused until XON.");
     }
     sentences.into_iter().map(str::to_owned).collect()
 }
