@@ -49,6 +49,13 @@ impl<K: Copy + Ord> Timers<K> {
         self.0.pop();
     }
 
+    /// Moves the first timer to the time `at`.
+    pub fn postpone(&mut self, at: Time) {
+        if let Some(mut first) = self.0.peek_mut() {
+            first.0.0 = at;
+        }
+    }
+
     /// Removes and returns the first timer if it has expired.
     pub fn expired(&mut self, now: Time) -> Option<(Time, K)> {
         let first = self.first().filter(|&(at, _)| at <= now);

@@ -62,13 +62,13 @@ impl ExpressPass {
     ) {
         let config = cx.config;
         let port = &mut self.ports[port];
-        port.due.pop();
         let Some(flow) = self.incoming.open.get_mut(number) else {
-            return;
+            return port.due.pop();
         };
         if let Some(done_ps) = flow.done_ps
             && done_ps + config.timeout_ps <= at
         {
+            port.due.pop();
             return self.incoming.end(number, done_ps); // XP-22
         }
         let credit = flow.next_credit;
@@ -82,7 +82,7 @@ impl ExpressPass {
         flow.watch(at, config, port.gap_ps);
         let stretch = 1.0 + config.jitter * (2.0 * cx.sink.unit() - 1.0);
         let gap_ps = port.gap_ps as f64 / flow.feedback.rate * stretch;
-        port.due.add(at + (gap_ps as Time).max(1), number);
+        port.due.postpone(at + (gap_ps as Time).max(1));
     }
 
     /// Schedules the next call: at the next timer, or at the next due credit of a port without
