@@ -413,4 +413,20 @@ pub(crate) mod tests {
             max_frame: 1048,
         }
     }
+
+    /// PFC of one pool, with a headroom of 5000 bytes.
+    pub fn pfc(threshold: PfcThreshold) -> Pfc {
+        Pfc {
+            accounting: Accounting::Pool,
+            threshold,
+            victims: None,
+            xon_offset: 2000,
+            frame_bytes: 64,
+            headroom: Some(5000),
+            headroom_pool: None,
+            headroom_beside: false,
+            response_ps: 0,
+            pause: PauseTime::UntilResumed,
+        }
+    }
 }

@@ -1,24 +1,9 @@
 use super::*;
-use crate::config::tests::config;
-use crate::config::{Alpha, PauseTime, PfcThreshold};
+use crate::config::tests::{config, pfc};
+use crate::config::{Alpha, PfcThreshold};
 use crate::units::US;
 
 const LINK: (Rate, Time) = (Rate::from_gbps(100), US);
-
-fn pfc(threshold: PfcThreshold) -> Pfc {
-    Pfc {
-        accounting: Accounting::Pool,
-        threshold,
-        victims: None,
-        xon_offset: 2000,
-        frame_bytes: 64,
-        headroom: Some(5000),
-        headroom_pool: None,
-        headroom_beside: false,
-        response_ps: 0,
-        pause: PauseTime::UntilResumed,
-    }
-}
 
 fn mmu(buffer: u64, reserved: u64, admission: Admission, ports: usize) -> Mmu {
     let mut c = config();

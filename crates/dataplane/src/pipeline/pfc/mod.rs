@@ -287,28 +287,13 @@ impl Pfc {
 mod tests {
     use super::*;
     use crate::config::Pfc as Config;
-    use crate::config::tests::config as config_of_switch;
+    use crate::config::tests::{config as config_of_switch, pfc};
     use crate::config::{Alpha, MmuConfig, PfcThreshold};
     use crate::sink::DropCause;
     use crate::space::Space;
     use crate::units::US;
 
     const LINK: (Rate, Time) = (Rate::from_gbps(100), US);
-
-    fn pfc(threshold: PfcThreshold) -> Config {
-        Config {
-            accounting: Accounting::Pool,
-            threshold,
-            victims: None,
-            xon_offset: 2000,
-            frame_bytes: 64,
-            headroom: Some(5000),
-            headroom_pool: None,
-            headroom_beside: false,
-            response_ps: 0,
-            pause: PauseTime::UntilResumed,
-        }
-    }
 
     /// A buffer with its PFC.
     struct Buffer {
