@@ -186,12 +186,12 @@ impl Iterator for Clock {
 ///
 /// Load is payload bytes divided by the capacity of the links. On the core only the bytes that
 /// cross it count: `load = arrivals/s * mean_bytes * 8 * crossing_fraction / capacity_bps`.
-/// Capacity counts each link in one direction, because a byte that crosses a core goes up once. //
-/// TRA-05
+/// Capacity counts each link in one direction, because a byte that crosses a core goes up once.
 ///
 /// # Errors
 /// The load is not above 0 and at most 1, the capacity or size is not positive, or no bytes cross
 /// the links.
+// TRA-05
 pub fn mean_gap_ps(
     load: f64,
     capacity_bps: f64,

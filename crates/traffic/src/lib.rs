@@ -58,6 +58,6 @@ pub struct Flow {
 /// Default destination port. // TRA-19
 pub const DEFAULT_PORT: u16 = 100;
 
-/// Destination port of flows that belong to an incast, as users of the ns-3 simulator mark them. //
-/// TRA-19
+/// Destination port of flows that belong to an incast, as users of the ns-3 simulator mark them.
+// TRA-19
 pub const INCAST_PORT: u16 = 200;

@@ -20,10 +20,10 @@ pub struct Operation {
     /// NIC of the rank that its messages occupy. // OPS-21
     pub nic: u16,
     /// Priority among ready operations: the smallest is first, and equal ones are ordered by index.
-    /// // OPS-23
+    // OPS-23
     pub priority: u64,
-    /// The collective of which the operation is a part, as an index in the workload's list. //
-    /// OPS-38
+    /// The collective of which the operation is a part, as an index in the workload's list.
+    // OPS-38
     pub part_of: Option<u32>,
 }
 

@@ -27,8 +27,7 @@ struct Slot {
     tail: u32,
 }
 
-/// A calendar ordered by time. Events of one instant keep the order in which they were pushed. //
-/// KER-09
+/// A calendar ordered by time. Events of one instant keep the order in which they were pushed.
 ///
 /// The usual order of Backwater is different (KER-01), because this one depends on which events
 /// exist and on who pushes first. `Fifo` exists to reproduce ns-3, which works this way. The clock
@@ -36,6 +35,7 @@ struct Slot {
 ///
 /// A wheel with one list per nanosecond covers the next 8 µs. Later events wait in a heap. They
 /// enter the wheel before any event that is pushed after them can.
+// KER-09
 #[derive(Clone, Debug)]
 pub struct Fifo {
     slots: Vec<Slot>,

@@ -255,11 +255,11 @@ impl Algorithm {
             .filter_map(|(key, differs)| differs.then_some(key))
     }
 
-    /// Checks that a group of this size can run this kind of collective with the algorithm. //
-    /// OPS-32
+    /// Checks that a group of this size can run this kind of collective with the algorithm.
     ///
     /// # Errors
     /// The combination is not supported. The error has what is supported.
+    // OPS-32
     pub fn check(&self, kind: CollectiveKind, members: u32) -> Result<(), String> {
         let (name, able) = (self.name.word(), algorithms_of(kind));
         if !able.contains(&self.name) {

@@ -38,8 +38,8 @@ pub struct Record {
     pub peer: Option<u32>,
     /// Group and instance of a collective.
     pub collective: Option<(Option<u32>, u64)>,
-    /// The collective of which the operation is a part, as an index in the workload's list. //
-    /// OPS-38
+    /// The collective of which the operation is a part, as an index in the workload's list.
+    // OPS-38
     pub part_of: Option<u32>,
     /// Bytes. For a receive, those that arrived. For an all-to-allv, those to all members.
     pub bytes: u64,

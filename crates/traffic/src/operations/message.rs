@@ -28,8 +28,8 @@ pub struct Message {
     pub on_received: Option<u32>,
 }
 
-/// Identity of a message. It depends on the sending operation, not on the order of sending. //
-/// OPS-01
+/// Identity of a message. It depends on the sending operation, not on the order of sending.
+// OPS-01
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MessageId {
     /// Rank of the operation.

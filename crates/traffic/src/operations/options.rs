@@ -20,11 +20,11 @@ pub struct Options {
     pub ready_order: ReadyOrder,
     /// Counting of collectives without an instance number. // OPS-30
     pub instances: Instances,
-    /// True if a send occupies its resource until it ends, false if only during its overhead. //
-    /// OPS-22
+    /// True if a send occupies its resource until it ends, false if only during its overhead.
+    // OPS-22
     pub send_holds_to_end: bool,
     /// True if a receive occupies its resource while it waits, false if only during its overhead.
-    /// // OPS-22
+    // OPS-22
     pub receive_holds_while_waiting: bool,
     /// Sharing of queue pairs. // OPS-15
     pub queue_pairs: QueuePairs,
@@ -44,8 +44,8 @@ pub struct Options {
     pub reduction_ps: u64,
     /// Time for each byte of a reduction. // OPS-34
     pub reduction_per_byte: PerByte,
-    /// The time of a reduction is rounded down to a multiple of this, ps. 0 disables rounding. //
-    /// OPS-34
+    /// The time of a reduction is rounded down to a multiple of this, ps. 0 disables rounding.
+    // OPS-34
     pub reduction_grain_ps: u64,
     /// Time to move a part of a collective between memory and network, ps. // OPS-37
     pub copy_ps: u64,

@@ -169,7 +169,7 @@ impl Rank {
     }
 
     /// Handles an arrived message: its last byte has arrived, or the event that the options select.
-    /// // OPS-14
+    // OPS-14
     pub fn on_received(&mut self, message: &Message, now: Time, actions: &mut impl Actions) {
         debug_assert_eq!(message.to, self.number, "a message for this rank");
         match message.scope {
@@ -391,7 +391,7 @@ impl Rank {
     }
 
     /// True if an operation starts before it has its resource: a receive that may wait without it.
-    /// // OPS-22
+    // OPS-22
     fn starts_without_resource(&self, slot: SlotNumber) -> bool {
         let waits = matches!(self.window.get(slot).work, Work::Receive(_));
         waits && !self.options().receive_holds_while_waiting
