@@ -1,7 +1,8 @@
-//! Events that a switch or NIC reports to the observers of its driver. Observers do not change what the node does.
+//! Events that a switch or NIC reports to the observers of its driver. Observers do not change what
+//! the node does.
 //!
-//! A node reports an event with [`Sink::event`](crate::sink::Sink::event). The driver adds events of its own, such as
-//! the transmission of a frame on a link. Both kinds share one [`EventSet`].
+//! A node reports an event with [`Sink::event`](crate::sink::Sink::event). The driver adds events
+//! of its own, such as the transmission of a frame on a link. Both kinds share one [`EventSet`].
 
 use crate::ids::QueueId;
 use crate::packet::PacketId;
@@ -98,8 +99,8 @@ pub enum NodeEvent {
     },
     /// A switch has queued a PFC frame. The cold part of the frame is free for the driver.
     PauseSent(PauseSent),
-    /// A switch has queued a frame that pauses a queue or flow of the upstream node. The cold part of the frame is free
-    /// for the driver.
+    /// A switch has queued a frame that pauses a queue or flow of the upstream node. The cold part
+    /// of the frame is free for the driver.
     QueuePauseSent {
         /// The frame.
         frame: PacketId,

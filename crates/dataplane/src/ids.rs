@@ -81,8 +81,8 @@ index! {
 }
 
 index! {
-    /// Index of a flow at its NIC. A packet carries it, and its replies return it, so that the sender
-    /// finds the flow without a search. The index is used again after the flow has ended.
+    /// Index of a flow at its NIC. A packet carries it, and its replies return it, so that the
+    /// sender finds the flow without a search. The index is used again after the flow has ended.
     #[derive(Default)]
     FlowSlot
 }

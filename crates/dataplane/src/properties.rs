@@ -213,8 +213,8 @@ impl Finding {
     }
 }
 
-/// Creates a list of rules. A rule has a severity (`wrong` or `doubtful`), keys, properties that must
-/// all be present (`with`) or all be absent (`without`), a message and a hint.
+/// Creates a list of rules. A rule has a severity (`wrong` or `doubtful`), keys, properties that
+/// must all be present (`with`) or all be absent (`without`), a message and a hint.
 ///
 /// ```
 /// use dataplane::properties::{Properties, Property};
@@ -295,8 +295,8 @@ impl<T: Choice> Choice for Option<T> {
     }
 }
 
-/// Returns the rules of the three choices that only work together: queues by priority, strict order,
-/// and a transport that sets priorities. `others` are the two other ones.
+/// Returns the rules of the three choices that only work together: queues by priority, strict
+/// order, and a transport that sets priorities. `others` are the two other ones.
 pub(crate) fn priorities(others: [Property; 2]) -> Vec<Rule> {
     let finding = Finding::wrong(
         &["classify", "schedule", "control"],

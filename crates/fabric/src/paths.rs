@@ -19,7 +19,7 @@ use crate::topology::graph::NONE;
 use cores::{Core, Cores, HERE};
 pub use profile::{FrameSizes, PathProfile};
 
-/// Value that replaces the number of a set of paths if two hosts are connected by one link.
+/// Value that replaces the number of a set of paths if a link joins the two hosts directly.
 const CABLE: u32 = NONE - 1;
 
 fn saturate(time: u128) -> Time {
@@ -31,11 +31,11 @@ fn saturate(time: u128) -> Time {
 pub struct Paths {
     graph: Arc<Graph>,
     cores: Cores,
-    /// Per source group, the numbers of the path sets in `cores` to all target groups; `None`: not
-    /// computed yet.
+    /// Per source group (a switch with its hosts), the numbers of the path sets in `cores` to all
+    /// target groups; `None`: not computed yet.
     rows: Vec<Option<Box<[u32]>>>,
-    /// Number of the end-to-end paths for (kind of the sender's link, number in `cores`, kind of
-    /// the receiver's link).
+    /// Index in `profiles` of the end-to-end paths, by kind of the sender's link, number of the
+    /// path set in `cores`, and kind of the receiver's link.
     numbers: MixedMap<(u32, u32, u32), u32>,
     profiles: Vec<Vec<PathProfile>>,
     /// The same network with all links up. It is used for endpoints that have no path while links
@@ -273,8 +273,8 @@ impl Paths {
             .unwrap_or(Rate::from_bps(1))
     }
 
-    /// Returns the number of bytes that the bottleneck can send in a base RTT, rounded down. //
-    /// TOP-11
+    /// Returns the number of bytes that the bottleneck can send in a base RTT, rounded down.
+    // TOP-11
     pub fn bdp_bytes(&mut self, src: LinkId, dst: LinkId, frame_bytes: u16, ack_bytes: u16) -> u64 {
         let rtt_ps = self.base_rtt_ps(src, dst, frame_bytes, ack_bytes);
         self.bottleneck(src, dst).bytes_in(rtt_ps)

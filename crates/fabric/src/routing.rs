@@ -274,8 +274,8 @@ struct Search<'a> {
     front: Vec<u64>,
     /// Per switch: true if it is a candidate of this level.
     listed: Vec<bool>,
-    /// Ports of the current switch that are on shortest paths, each with the searches (as bits) for
-    /// whose groups it is.
+    /// Ports of the current switch that are on shortest paths, each with the searches (as bits) to
+    /// whose groups it leads.
     leads: Vec<(u16, u64)>,
     /// Searches of the current switch (as bits), divided so that all searches of a part use the
     /// same ports.
@@ -326,8 +326,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Returns the switches that any search may reach in this level: the neighbours of the switches
-    /// in `front`.
+    /// Returns the switches that the searches reach in this level: the neighbours of the switches
+    /// in `front` that at least one search has not reached before.
     fn candidates(&mut self, front: &[u32]) -> Vec<u32> {
         let mut candidates = Vec::new();
         for &switch in front {

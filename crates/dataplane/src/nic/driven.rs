@@ -1,5 +1,5 @@
-//! The sending half of a NIC with a receiver-driven transport, which takes the place of the receiving half
-//! too.
+//! The sending half of a NIC with a receiver-driven transport, which takes the place of the
+//! receiving half too.
 
 use super::half::{Common, SendingHalf};
 use super::reach::OUT_OF_REACH;

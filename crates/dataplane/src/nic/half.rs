@@ -107,8 +107,7 @@ pub(crate) trait SendingHalf {
     fn reach_changed<S: Sink>(&mut self, _now: Time, _nic: &mut Common, _sink: &mut S) {}
 
     /// Handles a link at `port` that failed or recovered. Returns the replies that were queued
-    /// there, besides those of
-    /// [`Egress`].
+    /// there, besides those of [`Egress`].
     fn link<S: Sink>(
         &mut self,
         _now: Time,

@@ -16,8 +16,7 @@ pub(super) struct Incoming {
     /// True if a marked packet has arrived in the current interval of CNPs (DCQCN-32).
     noted: bool,
     /// Time of the last CNP, or start of the current interval if intervals run from the first
-    /// packet on;
-    /// [`NEVER`]: none yet.
+    /// packet on; [`NEVER`]: none yet.
     notified_ps: Time,
 }
 

@@ -42,7 +42,8 @@ impl Nic {
         self.links.as_mut().map(|links| call(links, ports))
     }
 
-    /// Reports an arrived frame to the schemes of the links. Returns true if the NIC is to handle it.
+    /// Reports an arrived frame to the schemes of the links. Returns true if the NIC is to handle
+    /// it.
     #[inline(never)]
     pub(super) fn link_accepts<S: Sink>(
         &mut self,
@@ -58,8 +59,8 @@ impl Nic {
         .unwrap_or(true)
     }
 
-    /// Reports an arrived frame to the schemes of the links, also as one that has left the buffer unless the host
-    /// keeps it. Returns true if the NIC is to handle it.
+    /// Reports to the schemes of the links that a frame has arrived and, unless the host keeps it,
+    /// has left the buffer. Returns true if the NIC is to handle it.
     #[inline(never)]
     pub(super) fn link_receives<S: Sink>(
         &mut self,

@@ -1,4 +1,5 @@
-//! Queue pairs. Several messages can use a queue pair one after the other, and share its congestion control.
+//! Queue pairs. Several messages can use a queue pair one after the other, and share its congestion
+//! control.
 
 use std::collections::VecDeque;
 use std::fmt::Debug;
@@ -25,8 +26,8 @@ pub(super) struct Beside {
     pub acknowledged: u64,
 }
 
-/// The queue pairs of a NIC. [`Flow::pair`] is the index of the queue pair of a flow. If none is shared, each flow has
-/// its own.
+/// The queue pairs of a NIC. [`Flow::pair`] is the index of the queue pair of a flow. If none is
+/// shared, each flow has its own.
 #[derive(Debug)]
 pub(super) struct Pairs {
     shared: Option<Box<Shared>>,
@@ -51,8 +52,8 @@ impl Pairs {
         (self.shared.as_mut()).is_none_or(|shared| shared.admit(flows, flow, pair))
     }
 
-    /// Starts a flow in this slot, on the queue pair with this number, or on its own. Returns true if the queue pair
-    /// is new.
+    /// Starts a flow in this slot, on the queue pair with this number, or on its own. Returns true
+    /// if the queue pair is new.
     pub fn begin(&mut self, flow: &mut Flow, slot: FlowSlot, number: Option<u32>) -> bool {
         flow.pair = slot.bits();
         (self.shared.as_mut()).is_none_or(|shared| shared.begin(flow, slot, number))
@@ -84,7 +85,8 @@ impl Pairs {
         }
     }
 
-    /// Returns the time from which the queue pair of a flow may send, as far as its other messages are concerned.
+    /// Returns the time from which the queue pair of a flow may send, as far as its other messages
+    /// are concerned.
     #[inline]
     pub fn next_ps(&self, flow: &Flow) -> Time {
         (self.shared.as_ref()).map_or(0, |shared| shared.of(flow).next_ps)
@@ -97,8 +99,8 @@ impl Pairs {
         open.get(nth).map(|open| open.0)
     }
 
-    /// Returns the flow that can begin after a flow has sent everything or has finished, and the number of their
-    /// queue pair.
+    /// Returns the flow that can begin after a flow has sent everything or has finished, and the
+    /// number of their queue pair.
     #[inline]
     pub fn next(&mut self, flows: &[Flow], slot: FlowSlot) -> Option<(FlowStart, u32)> {
         self.shared.as_mut()?.next(flows, slot)

@@ -120,8 +120,8 @@ impl<S: Sink> Ports for HostPorts<'_, S> {
 }
 
 impl Egress {
-    /// Moves a list of parked flows into the send rings. Flows that are still paused are parked again when their
-    /// turn comes.
+    /// Moves a list of parked flows into the send rings. Flows that are still paused are parked
+    /// again when their turn comes.
     fn release_parked<S: Sink>(&mut self, first: FlowSlot, sink: &mut S) {
         let mut slot = first;
         while slot != FlowSlot::NONE {
@@ -138,7 +138,8 @@ impl Egress {
         self.release_parked(first, sink);
     }
 
-    /// Moves a flow into the send ring if it is parked at a queue. Returns false if there is no such queue.
+    /// Moves a flow into the send ring if it is parked at a queue. Returns false if there is no
+    /// such queue.
     // BFC-37
     fn unpark_flow<S: Sink>(&mut self, port: u16, queue: u16, number: u32, sink: &mut S) -> bool {
         let nth = usize::from(queue);

@@ -46,8 +46,8 @@ pub(super) struct Active<'a, C: Chosen> {
 }
 
 impl<C: Chosen> Active<'_, C> {
-    /// True if the window lets the flow send, or if otherwise no acknowledgement would arrive that could
-    /// open it.
+    /// True if the window lets the flow send, or if otherwise no acknowledgement would arrive that
+    /// could open it.
     // NIC-04, NIC-09
     #[inline]
     pub fn may_send(&mut self, now: Time) -> bool {

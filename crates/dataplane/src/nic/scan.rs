@@ -1,9 +1,9 @@
-//! The sending half of a NIC as the ns-3 simulator has it: one port, one queue of replies, a list of
-//! queue pairs that is scanned for the next sender, and one alarm for the whole port
-//! (rules in `specs/ns3.md`).
+//! The sending half of a NIC as the ns-3 simulator has it: one port, one queue of replies, a list
+//! of queue pairs that is scanned for the next sender, and one alarm for the whole port (rules in
+//! `specs/ns3.md`).
 //!
-//! The single alarm affects results: a queue pair that is blocked by its window can prevent the alarm of a
-//! queue pair that only waits for its pacing time.
+//! The single alarm affects results: a queue pair that is blocked by its window can prevent the
+//! alarm of a queue pair that only waits for its pacing time.
 
 use super::egress::Egress;
 use super::half::{Common, SendingHalf};

@@ -200,8 +200,8 @@ impl Location {
     }
 }
 
-/// A time in the cold part of a packet. The two variants share eight bytes, because [`Cold`] fills a
-/// cache line: the packet's kind determines which accessor is valid.
+/// A time in the cold part of a packet. The two variants share eight bytes, because [`Cold`] fills
+/// a cache line: the packet's kind determines which accessor is valid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct Stamp(Time);

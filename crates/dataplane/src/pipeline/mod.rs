@@ -84,7 +84,7 @@ pub struct SwitchPortCounters {
     pub frame_bytes: u64,
     /// Bytes of credits among them.
     pub credit_bytes: u64,
-    /// Packets that left marked by this port.
+    /// Data packets that this port marked.
     pub marked: u64,
     /// Packets dropped on their way to this port, per [`DropCause`](crate::sink::DropCause).
     pub dropped: [u64; DROP_CAUSES],

@@ -60,8 +60,8 @@ pub struct Switch {
     hop: Hop,
 }
 
-/// Creates the context of a step from the parts of a switch. The hop scheme of the switch can still
-/// be borrowed.
+/// Creates the context of a step. It borrows every field of a switch except `hop`, so that the hop
+/// scheme can be called with it.
 macro_rules! cx {
     ($switch:expr, $now:expr, $arena:expr, $sink:expr) => {
         &mut Cx {

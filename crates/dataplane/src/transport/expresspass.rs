@@ -32,7 +32,7 @@ type Context<'a, S> = super::Context<'a, S, ExpressPassConfig>;
 // XP-01
 const CREDIT_CLASS: u8 = CONTROL_CLASS;
 
-/// A timer of the NIC. Timers of flows expire in the order of flow numbers.
+/// A timer of the NIC. Timers that expire at the same time are handled in the order of this type.
 // NIC-06
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Timer {

@@ -10,7 +10,7 @@ use super::ranks::explain_waits;
 use crate::ids::{LinkId, hosts_of};
 use crate::record::{Ending, PortRecord, Violation};
 
-/// Maximum number of reported violations. A few are enough to find the cause.
+/// Maximum number of reported violations of a check. A few are enough to find the cause.
 const MOST_VIOLATIONS: usize = 50;
 
 impl<C: Calendar + Send> Simulation<C> {

@@ -1,9 +1,9 @@
 //! Deadlocks: queues that pause each other so that none of them can ever send again. The rules are
 //! in `specs/links.md`.
 //!
-//! During a run only ports in a cycle of the backpressure graph are searched, and only while
-//! something is paused. A network without cycles is never searched. A run that stalled is searched
-//! once more with all its ports, to report which port waits for which.
+//! The backpressure graph states which port can pause which other one, and a deadlock is a cycle in
+//! it. During a run only ports in cycles are searched, and only while something is paused. A run
+//! that stalled is searched once more with all its ports, to report which port waits for which.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

@@ -49,8 +49,8 @@ impl<C: Calendar> Partition<C> {
         round
     }
 
-    /// Returns true if a kicked port takes part in the round: it has packets to send and its link
-    /// is free. If the link is busy, the port is called when the link becomes free.
+    /// Returns true if a kicked port takes part in the round, because its link is free. If the link
+    /// is busy and packets wait, the port chooses when the link becomes free.
     #[inline]
     fn admit_to_round<const MORE: bool>(&mut self, link: LinkId) -> bool {
         let near = &mut self.core.links.near[link];

@@ -21,7 +21,7 @@ impl<C: Calendar> Partition<C> {
         self.next_ps(limit).min(self.outbox.first_ps())
     }
 
-    /// Returns the time of the next event, if it is before `limit`.
+    /// Returns the time of the next event if it is before `limit`, [`Time::MAX`] otherwise.
     pub(super) fn next_ps(&mut self, limit: Time) -> Time {
         match self.core.calendar.first_ps(limit) {
             none if none >= limit => Time::MAX,

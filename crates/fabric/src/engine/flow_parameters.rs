@@ -27,8 +27,8 @@ pub(super) struct Way {
     pub hash: u64,
     /// Queue pair that the flow shares at its NIC; `None`: it has a queue pair of its own.
     pub pair: Option<u32>,
-    /// Index of the port that the flow uses at both hosts; `None`: its hash selects the ports. //
-    /// RNK-16
+    /// Index of the port that the flow uses at both hosts; `None`: its hash selects the ports.
+    // RNK-16
     pub rail: Option<u16>,
 }
 
@@ -53,7 +53,8 @@ pub(super) struct FlowParameters {
     paths: Paths,
     baselines: Baselines,
     source_ports: SourcePorts,
-    /// Hashes that senders write into the entries of flow tables.
+    /// Packet hashes that select entries of flow tables by source host; `None`: packets carry
+    /// another hash.
     slots: Option<SourceHashes>,
     /// Largest base RTT of the network; `None`: not computed yet.
     network_rtt_ps: Option<Time>,
@@ -219,7 +220,7 @@ impl FlowParameters {
         (self.paths.hops(src, dst) - 1) as u16
     }
 
-    /// Returns the record of an unfinished flow.
+    /// Returns the record of a flow, without the times at which it ended.
     pub fn record(&mut self, flow: Flow, Ends { src, dst }: Ends) -> FlowRecord {
         let frames = FrameSizes::of(&self.nic);
         FlowRecord {

@@ -260,7 +260,7 @@ impl Meeting {
 
     fn times(&self, parity: usize, link: LinkId) -> MutexGuard<'_, Vec<Time>> {
         let times = self.begun_ps[parity][link].lock();
-        // A thread that panicked ends the run: no other reads what it left.
+        // A thread that panicked ends the run, so no other thread reads its incomplete data.
         times.unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -126,8 +126,8 @@ impl MemberLinks {
     }
 }
 
-/// Returns the time in ps in which links with this total rate carry a payload. Frames contain a
-/// fraction `share` of it.
+/// Returns the time in ps in which links with this total rate carry a payload. Payload is
+/// a fraction `share` of each frame.
 pub(super) fn needed_ps(bytes: f64, rate_bps: u128, share: f64) -> f64 {
     bytes * 8e12 / (rate_bps as f64 * share)
 }

@@ -6,8 +6,8 @@
 //! 1. arrivals,
 //! 2. timers,
 //! 3. flow starts,
-//! 4. transmissions: ports that were kicked choose a packet, in rounds. A port that is kicked by a choice of this round
-//!    chooses in the next round.
+//! 4. transmissions: ports that were kicked choose a packet, in rounds. A port that is kicked by a
+//!    choice of this round chooses in the next round.
 //!
 //! The rules are in `specs/engine.md`.
 //!

@@ -3,7 +3,7 @@
 
 /// Minimum number of events per thread and window for which several threads can be faster.
 const SCANT: u64 = 8;
-/// Number of events per thread and window above which several threads are always faster.
+/// Number of events per thread and window from which on several threads are always faster.
 const AMPLE: u64 = 2_000;
 /// Number of events after which a mode is evaluated.
 const STINT: u64 = 20_000;

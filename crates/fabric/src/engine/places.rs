@@ -34,7 +34,8 @@ impl Places {
         Self::new(graph, &all, &all)
     }
 
-    /// Puts each node into its own partition.
+    /// Places each node in its partition of `part_of` and its lane of `lane_of`. Partitions are
+    /// numbered from 0 without gaps.
     pub fn new(
         graph: &Graph,
         part_of: &IndexVec<NodeId, u32>,

@@ -36,7 +36,8 @@ pub(super) struct Ranks {
     hosts_in_all: u32,
     /// The ranks on each host of this partition.
     pub hosts: IndexVec<LocalNode, HostRanks>,
-    /// Messages that are on the way to hosts of this partition, by the number of their flow.
+    /// Messages to hosts of this partition that their ranks have not received, by the number of
+    /// their flow.
     pub coming: MixedMap<u32, Carried>,
     /// Messages of hosts of this partition whose last ACK has not arrived, by the number of their
     /// flow.

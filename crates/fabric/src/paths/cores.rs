@@ -8,7 +8,7 @@ use crate::topology::Graph;
 
 /// Largest number of equal-cost paths between two switches that are stored separately because none
 /// dominates another. More paths are replaced by one path that is at least as good as each of them.
-/// // TOP-16
+// TOP-16
 const MAX_ALTERNATIVES: usize = 32;
 
 /// A path between two switches: for each link its rate in bits per second and its delay in ps.

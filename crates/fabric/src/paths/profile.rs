@@ -47,7 +47,7 @@ impl PathProfile {
     /// Returns the FCT to the receiver's last byte of a flow of `bytes` that is alone on this path.
     /// Each packet has `mtu` payload bytes, the last one the rest, and `header` bytes more. Packets
     /// are sent back to back, and every switch stores and forwards them. An `mtu` of 0 counts as 1.
-    /// // TOP-14
+    // TOP-14
     #[must_use]
     pub fn ideal_received_ps(&self, bytes: u64, mtu: u16, header: u16) -> Time {
         let mtu = u64::from(mtu.max(1));

@@ -84,9 +84,9 @@ impl Row for PortRecord {
         U64 tx_data_bytes, "Bytes of data packets, headers included.";
         U64 tx_reply_bytes, "Bytes of ACKs, NAKs and CNPs.";
         U64 tx_credit_bytes, "Bytes of credits between switches.";
-        U64 marked, "Data packets that left marked by this port.";
-        U64 max_queue_bytes, "Most bytes ever queued at this port.";
-        U64 max_port_bytes, "The same with what was held for this port.";
+        U64 marked, "Data packets that this port marked.";
+        U64 max_queue_bytes, "Largest number of bytes queued at this port.";
+        U64 max_port_bytes, "Largest number of bytes queued at this port or parked for it.";
         U64 pauses, "Times that PFC began to pause a class of the port.";
         U64 resumes, "Times that such a pause ended: XON arrived, or the pause time was over.";
         U64 pause_frames, "PFC frames with XOFF received, repetitions included.";

@@ -225,10 +225,10 @@ impl Graph {
     }
 
     /// Refuses hosts without a common plane, and planes of switches that do not connect two hosts.
-    /// // TOP-06
     ///
     /// If links join hosts directly, two hosts may be unconnected. A scenario is refused only if
     /// its traffic needs them.
+    // TOP-06
     fn check_connected(&self) -> Result<(), TopologyError> {
         if !self.has_cables
             && let Some((from, host)) = self.first_apart()

@@ -1,5 +1,4 @@
-//! Converts a specification to lists of nodes and links. Only this module contains the regular
-//! shapes.
+//! Lists the nodes and links of a specification. Only this module contains the regular shapes.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
@@ -103,8 +102,8 @@ impl Edge {
         others.map(move |b| Self::new(a, b, link))
     }
 
-    /// Adds links of one kind from nodes to nodes above them: `below` nodes connect to the first
-    /// one, the next `below` nodes to the second one, and so on.
+    /// Returns links of one kind from nodes to nodes above them: `below` nodes connect to node
+    /// `first`, the next `below` nodes to the next node, and so on.
     pub(super) fn in_turn(
         nodes: Range<u32>,
         below: u32,
@@ -231,8 +230,7 @@ pub(super) fn check_counts(
     }
 }
 
-/// Returns an error if a size exceeds its limit. Otherwise returns the numbers of hosts and
-/// switches.
+/// Returns the numbers of hosts and switches, or an error if a size exceeds its limit.
 pub(super) fn check_size(
     hosts: u128,
     switches: u128,
@@ -335,8 +333,7 @@ fn leaf_spine(
     })
 }
 
-/// Counts of a three-tier network (Clos or fat-tree): pods of ToRs and aggregation switches, and
-/// cores.
+/// Counts of a three-tier network: pods of ToRs and aggregation switches, and cores.
 struct ThreeTier {
     shape: &'static str,
     tor_name: &'static str,
@@ -348,8 +345,7 @@ struct ThreeTier {
 }
 
 impl ThreeTier {
-    /// Returns an error if a count of a Clos network is 0, or if its cores cannot be divided
-    /// evenly.
+    /// Returns an error if a count is 0, or if the cores cannot be divided evenly.
     fn check_clos(&self) -> Result<(), TopologyError> {
         let counts = [
             ("pods", self.pods),

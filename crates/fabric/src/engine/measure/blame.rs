@@ -2,10 +2,11 @@
 //! The rules are in `specs/blame.md`.
 //!
 //! - `account.rs` keeps the time at the NIC per flow.
-//! - `journey.rs` follows each packet that can complete its flow. The packet starts with the time that its flow has
-//!   spent so far and adds its own times on the path.
+//! - `journey.rs` follows each packet that can complete its flow. The packet starts with the time
+//!   that its flow has spent so far and adds its own times on the path.
 //! - `ports.rs` keeps a clock of the frames that each port sends.
-//! - `arrivals.rs` finds the packet that completes the flow at the receiver; that packet gives the row.
+//! - `arrivals.rs` finds the packet that completes the flow at the receiver; that packet gives the
+//!   row.
 //! - `roots.rs` has the congested ports that caused the current pauses.
 //! - `losses.rs` counts the packets that were dropped.
 //!

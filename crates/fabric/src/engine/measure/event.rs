@@ -54,7 +54,7 @@ pub(in crate::engine) enum Event<'a> {
     /// A packet or frame has fully arrived at a node, which has not processed it yet.
     Arriving {
         node: LocalNode,
-        /// The link by which it arrived.
+        /// The port at which it arrives, given as the link on which that port sends.
         link: LinkId,
         to_host: bool,
         id: PacketId,
@@ -62,7 +62,7 @@ pub(in crate::engine) enum Event<'a> {
     /// A node has processed a packet or frame that arrived. Its record may have been freed.
     Arrived {
         node: LocalNode,
-        /// The link by which it arrived.
+        /// The port at which it arrives, given as the link on which that port sends.
         link: LinkId,
         to_host: bool,
         id: PacketId,

@@ -5,9 +5,10 @@
 //! one:
 //! 1. Write a file with three types: its configuration (`Spec`), its rows with their columns
 //!    ([`Row`](crate::record::Row)), and its state.
-//! 2. Implement `Measure` for the state: its key and the keys of its table under `[record]`, the events that it
-//!    wants, `on` for each of these events, and `finish` to output its rows. In `on`, a `match` selects the events;
-//!    a `View` gives read access to links, switches, NICs and packets. `rtt.rs` is a short example.
+//! 2. Implement `Measure` for the state: its key and the keys of its table under `[record]`, the
+//!    events that it wants, `on` for each of these events, and `finish` to output its rows. In
+//!    `on`, a `match` selects the events; a `View` gives read access to links, switches, NICs and
+//!    packets. `rtt.rs` is a short example.
 //! 3. Add its module and its line in the list.
 //!
 //! The rest is derived from these: reading of scenarios, merging of rows of several threads, files,

@@ -57,8 +57,8 @@ crate::params! {
     /// Parameters of SPFC.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct VictimParams {
-        /// TC, over which departures are counted; `"auto"`: long enough for the round trips, and for
-        /// ports that PFC stops and lets go.
+        /// TC, over which departures are counted; `"auto"`: long enough for the round trips, and
+        /// for ports that PFC stops and lets go.
         interval: Interval = Param::either("interval", &[
             Kind::Time { min: NS, max: MAX_TIME_PS },
             Kind::Multiple { of: "base round trips", min: 0.001, max: 1e6 },
@@ -68,8 +68,8 @@ crate::params! {
         /// A port that departs at 1/k of `rate` is a victim port.
         k: f64 = Param::number("k", 1.0, 10_000.0)
             .default("5.0", "PRE-122", "a victim port departs at a fifth of its rate (SPFC paper IV-C)"),
-        /// Rate C; `"port"`: that of the port's own link. The paper assumes one C for all ports of a
-        /// switch.
+        /// Rate C; `"port"`: that of the port's own link. The paper assumes one C for all ports of
+        /// a switch.
         rate_bps: Option<u64> = Param::rate("rate").or(&["port"])
             .default("\"port\"", "PRE-122", "each port has the C of its link, our choice (SPFC paper V-B)"),
         /// What is counted.

@@ -38,7 +38,8 @@ pub(super) struct Account {
     held: Held,
     /// Number of changes of the port that the account has applied.
     changes: u32,
-    /// Transmission time of the flow's packets, including the rest of the current one.
+    /// Transmission time of the flow's packets, including the rest of the current one. The time of
+    /// retransmissions is in the waiting times, as recovery.
     pub sending_ps: Time,
     /// Waiting times by reason; entries with a time of 0 are free.
     waits: [Spell; SPELLS],
@@ -211,8 +212,8 @@ impl Account {
         })
     }
 
-    /// Adds the time up to `now` to the account. During a transmission `since_ps` is in the future,
-    /// so nothing is added.
+    /// Adds the time from `since_ps` to `now` to the account. During a transmission `since_ps` is
+    /// the end of the transmission, and nothing is added.
     // BLM-10, BLM-11, BLM-12
     fn settle(&mut self, now: Time) {
         let waited_ps = now.saturating_sub(self.since_ps);

@@ -325,7 +325,7 @@ impl Journeys {
         *self.begin(id) = Journey { id, ..journey };
     }
 
-    /// Stops following a packet that has arrived. Returns the index of its journey, which the
+    /// Stops following a packet. Returns the index of its journey, which the
     /// caller must [release](Self::release); `None`: the packet was not followed.
     pub fn arrives(&mut self, id: PacketId, ports: &mut IndexVec<LinkId, Port>) -> Option<u32> {
         let at = self.of(id)?;

@@ -3,7 +3,7 @@
 use crate::ids::LinkId;
 use dataplane::units::Time;
 
-/// Value of a root (congested port) for waits that are not pauses.
+/// Value of a root (congested port) for waits that are not pauses, and for pauses of unknown cause.
 pub(super) const NO_ROOT: LinkId = LinkId::NONE;
 
 /// Value of a root if the congested port is the one by which the packet will leave the next node,

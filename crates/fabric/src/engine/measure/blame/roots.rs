@@ -14,8 +14,7 @@ use crate::ids::{LinkId, LocalNode};
 #[derive(Debug, Default)]
 pub(super) struct Roots {
     pub tree: PauseTree,
-    /// Congested port in the frame between neighbours that arrived last; `None`: the frame carried
-    /// none.
+    /// Congested port that the last frame between neighbours carried; `None`: it carried none.
     frame: Option<LinkId>,
     /// Congested port that caused the pause of a queue or flow, by port and number of the queue or
     /// flow.
@@ -54,9 +53,9 @@ impl Roots {
         };
     }
 
-    /// A switch has queued a frame that pauses a queue or flow of the upstream node, because a
-    /// queue is too long. Returns the cold part of the frame.
-    // BLM-32: the origin is that of the long queue, or its port
+    /// Returns the cold part of a frame by which a switch pauses a queue or flow of the upstream
+    /// node. It carries the congested port.
+    // BLM-32: the cause of the pause of the queue that is too long, or that queue's port
     pub fn queue_pause_sent(
         &self,
         node: LocalNode,

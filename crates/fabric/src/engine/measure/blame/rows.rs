@@ -42,7 +42,7 @@ pub struct BlameHopRecord {
     /// Time spent, ps.
     pub spent_ps: Time,
     /// Congested port that caused the pause: the node, its port, and the peer. `None` if the part
-    /// is not a pause.
+    /// is not a pause, or if the cause is not known.
     pub root: Option<(NodeId, u16, NodeId)>,
 }
 
