@@ -89,6 +89,7 @@ def run_one(
     The run is in another thread. This thread calls the listener and waits for Ctrl-C.
     """
     check_threads(threads, lockstep)
+    loaded = scenario.loaded()
     key = scenario.key
     if lockstep is not None:
         key = hash_bytes(json.dumps([key, lockstep.compare]).encode())
@@ -105,7 +106,7 @@ def run_one(
 
     def work() -> None:
         try:
-            simulate(scenario, path, force, key, note, interrupt, threads, lockstep)
+            simulate(loaded, path, force, key, note, interrupt, threads, lockstep)
         except BaseException as error:  # The error is raised again in the waiting thread.
             failure.append(error)
         finally:
@@ -148,7 +149,7 @@ def _wait(over: threading.Event, interrupt: _core.Interrupt, show: Callable[[], 
 
 
 def simulate(
-    scenario: Scenario,
+    scenario: _core.Scenario,
     out: Path,
     force: bool,
     key: str,
@@ -167,11 +168,10 @@ def simulate(
             listener(Progress(*fields))
 
     output = (str(out), force, key)
-    loaded = scenario.loaded()
     if lockstep is None:
-        result = loaded.run(output, progress, interrupt, threads)
+        result = scenario.run(output, progress, interrupt, threads)
     else:
-        result, kept = _core.run_lockstep(loaded, output, progress, interrupt, lockstep.compare)
+        result, kept = _core.run_lockstep(scenario, output, progress, interrupt, lockstep.compare)
         write_whole(out / Lockstep.KEPT, kept + "\n")
     summary: dict[str, Any] = json.loads(result)
     flows, hops = summary["flows"], summary["performance"]["packet_hops"]

@@ -112,7 +112,7 @@ def _simulate(job: Job, work: Path, report: Report) -> dict[str, Any]:
             reported_at = now
             report({"key": job.key, "progress": asdict(progress)})
 
-    scenario = Scenario(path, profile=job.profile)
+    scenario = Scenario(path, profile=job.profile).loaded()
     made = work / "run"
     summary = simulate(scenario, made, False, job.key, listener, _interrupt, job.threads)
     if last is not None:

@@ -453,9 +453,11 @@ class Scenario:
     def loaded(self) -> _core.Scenario:
         """Read the scenario. Errors have the user's name of the scenario."""
         try:
-            return _core.Scenario(*self._inputs())
+            found = _core.Scenario(*self._inputs())
         except ScenarioError as error:
             raise self.named(error) from error.__cause__
+        self.__dict__.setdefault("resolved", found.resolved())  # It need not be read again.
+        return found
 
     def named(self, error: ScenarioError) -> ScenarioError:
         """Return the error with the user's name of the scenario in its message."""
