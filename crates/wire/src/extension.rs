@@ -11,6 +11,8 @@ use dataplane::trail::{self, Trail};
 use crate::bytes::{Fields, Reader, Writer};
 use crate::error::{Malformed, Unfit};
 
+/// Name of the header in errors.
+pub(crate) const HEADER: &str = "extension header";
 /// The first two bytes, "BW" in ASCII.
 pub const MAGIC: u16 = 0x4257;
 /// Version of this format.
@@ -110,7 +112,7 @@ impl Extension {
     /// Too few bytes, another version, unknown blocks or flags, or a length that does not match the
     /// blocks.
     pub fn parse(bytes: &[u8]) -> Result<(Self, &[u8]), Malformed> {
-        let mut reader = Reader::new("extension header", bytes);
+        let mut reader = Reader::new(HEADER, bytes);
         let magic = reader.u16()?;
         reader.require(magic == MAGIC, 2, "first bytes", magic, "0x4257")?;
         let first = reader.u8()?;
@@ -148,16 +150,16 @@ impl Extension {
             marks: 0,
         };
         header.fields(blocks, &mut reader)?;
-        let mut length = Reader::new("extension header", bytes);
-        length.bytes(7)?;
-        let fits = usize::from(words) * 4 == reader.at();
-        length.require(
-            fits,
-            1,
-            "length in words",
-            words,
-            "the length of its blocks",
-        )?;
+        if usize::from(words) * 4 != reader.at() {
+            let expected = "the length of its blocks";
+            return Err(Malformed::value(
+                HEADER,
+                6,
+                "length in words",
+                words,
+                expected,
+            ));
+        }
         Ok((header, reader.rest()))
     }
 
@@ -180,7 +182,7 @@ impl Extension {
         Ok(())
     }
 
-    /// Reads or writes the fields after the first word pair: the fixed ones, and the blocks.
+    /// Reads or writes the fields after the first eight bytes: the fixed ones, and the blocks.
     fn fields<F: Fields>(&mut self, blocks: u16, to: &mut F) -> Result<(), F::Error> {
         for fixed in [
             &mut self.flow,

@@ -11,7 +11,7 @@ use crate::address::{endpoints, ends};
 use crate::bytes::{Reader, Writer};
 use crate::error::{Fault, Malformed, Unfit};
 use crate::ethernet::{Ethernet, SHORTEST, Tag};
-use crate::extension::{Extension, MESSAGE_PORT};
+use crate::extension::{Extension, HEADER, MESSAGE_PORT};
 use crate::int::{self, MD_PORT, PAPER_PORT};
 use crate::ip::{Ends, Ip, UDP, UDP_BYTES, Udp, ecn};
 use crate::network::{Link, Network};
@@ -355,13 +355,7 @@ pub(crate) fn decode(
         arena.free(id);
         let expected = "the blocks of such a packet in this network";
         let found = header.blocks();
-        return Err(Malformed::value(
-            "extension header",
-            4,
-            "blocks",
-            found,
-            expected,
-        ));
+        return Err(Malformed::value(HEADER, 4, "blocks", found, expected));
     }
     Ok(id)
 }
@@ -571,8 +565,7 @@ fn parse_message(bytes: &[u8]) -> Result<Found, Malformed> {
     let kind = extension.kind;
     if form_of(kind) != Form::Message {
         let expected = "a grant, a request or a notice";
-        let header = "extension header";
-        return Err(Malformed::value(header, 2, "message", kind as u8, expected));
+        return Err(Malformed::value(HEADER, 2, "message", kind as u8, expected));
     }
     Ok(Found {
         kind,
