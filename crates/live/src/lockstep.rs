@@ -1,7 +1,5 @@
 //! Runs a scenario in lockstep on real frames.
 
-use thiserror::Error;
-
 use std::time::Instant;
 
 use fabric::engine::Plan;
@@ -9,6 +7,7 @@ use fabric::engine::lockstep::{self, Carrier};
 use fabric::topology::Graph;
 use results::Summary;
 use scenario::{BuildError, Options, RunError, Scenario};
+use thiserror::Error;
 
 use crate::network::{self, Failure};
 

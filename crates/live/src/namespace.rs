@@ -1,7 +1,5 @@
 //! Network namespaces that need no privileges, because they are created inside a user namespace.
 
-use thiserror::Error;
-
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::thread;
@@ -11,6 +9,7 @@ use nix::fcntl::{OFlag, open};
 use nix::sched::{CloneFlags, setns, unshare};
 use nix::sys::stat::Mode;
 use nix::unistd::{getegid, geteuid, write};
+use thiserror::Error;
 
 /// An operation that the system rejected.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

@@ -1,14 +1,13 @@
 //! Builds the network of a scenario from network namespaces, one per node, and pairs of virtual
 //! interfaces, one per link.
 
-use thiserror::Error;
-
 use std::time::{Duration, Instant};
 
 use fabric::engine::lockstep::{Carrier, LinkError};
 use fabric::topology::Graph;
 use fabric::{LinkId, NodeId};
 use nix::errno::Errno;
+use thiserror::Error;
 use wire::ethernet::{Mac, SHORTEST, ether_type};
 use wire::frame::mac;
 

@@ -13,6 +13,7 @@ use live::Error;
 use live::plan::switch_of;
 use live::switch::Snapshot;
 use live::switch::classes::Classes;
+use live::switch::counters::Counters;
 use live::switch::node::Node;
 use live::switch::plan::{Choices, switch_plan};
 use live::wall::Machine;
@@ -354,6 +355,13 @@ fn host(priority: u8, left: u32) -> Host {
     }
 }
 
+/// Returns the number of dropped packets of a traffic class.
+fn dropped(counters: &Counters, class: u8) -> u64 {
+    counters.dropped[usize::from(DATA_CLASS + class)]
+        .iter()
+        .sum()
+}
+
 // Criteria 3, 4 and 7. SW-11, QNT-05
 #[test]
 fn twice_the_line_is_paused_marked_before_and_loses_nothing() {
@@ -401,10 +409,7 @@ fn lossy_traffic_is_dropped_and_never_paused() {
     overload(&mut lab, &mut hosts);
     let shown = lab.shown();
     assert!(shown.counted("dropped") > 500);
-    assert_eq!(
-        lab.node.counters().dropped_of(1 << (DATA_CLASS + 5)),
-        shown.counted("dropped")
-    );
+    assert_eq!(dropped(lab.node.counters(), 5), shown.counted("dropped"));
     for port in 0..PORTS {
         assert_eq!(lab.pauses(port), []);
     }
@@ -418,8 +423,8 @@ fn lossless_traffic_beside_lossy_congestion_loses_nothing() {
     overload(&mut lab, &mut hosts);
     assert_eq!(lab.times(3, 3).len(), 2_000);
     let lost = lab.node.counters();
-    assert_eq!(lost.dropped_of(1 << (DATA_CLASS + 3)), 0);
-    assert!(lost.dropped_of(1 << (DATA_CLASS + 5)) > 0);
+    assert_eq!(dropped(lost, 3), 0);
+    assert!(dropped(lost, 5) > 0);
 }
 
 // Criterion 6: WSW-23

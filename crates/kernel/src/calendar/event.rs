@@ -16,8 +16,6 @@ pub mod phase {
     pub const FLOW_START: u32 = 3;
     /// An idle egress selects a packet to send.
     pub const EGRESS: u32 = 4;
-    /// A probe samples the state.
-    pub const PROBE: u32 = 5;
 }
 
 const ID_BITS: u32 = 29;

@@ -1,6 +1,6 @@
 //! Counters of a switch between real frames, in addition to the counters of its dataplane.
 
-use dataplane::classes::{ClassSet, MAX_CLASSES, classes_of};
+use dataplane::classes::MAX_CLASSES;
 use dataplane::sink::{DROP_CAUSES, DropCause};
 
 /// Counters of one port.
@@ -57,13 +57,5 @@ impl Counters {
     /// Counts a dropped packet.
     pub fn dropped(&mut self, class: u8, cause: DropCause) {
         self.dropped[usize::from(class)][cause as usize] += 1;
-    }
-
-    /// Number of packets dropped in these classes.
-    #[must_use]
-    pub fn dropped_of(&self, classes: ClassSet) -> u64 {
-        let of = classes_of(classes);
-        of.map(|class| self.dropped[usize::from(class)].iter().sum::<u64>())
-            .sum()
     }
 }

@@ -13,7 +13,7 @@ struct Line {
     up: bool,
 }
 
-/// Lines of all ports of a node. A line is busy while it sends a frame. WSW-30
+/// Lines of all ports of a node. A line is busy while it sends a frame.
 // WSW-30
 #[derive(Debug)]
 pub(crate) struct Lines {
