@@ -8,7 +8,7 @@ mod file;
 mod named;
 
 use crate::csv::{self, Columns, Field};
-use crate::error::{Error, Faults};
+use crate::error::{Error, Faults, shown};
 use file::File;
 pub use named::{all, find};
 
@@ -207,8 +207,11 @@ impl Distribution {
         for (line, word) in csv::lines(text).skip_while(|(_, word)| is_header(word)) {
             let size = word.trim().parse().ok();
             let size = size.filter(|size| (1..=MAX_FLOW_BYTES).contains(size));
-            let message = format!("`{word}` is no size; expected 1 to {MAX_FLOW_BYTES} bytes");
-            sizes.extend(faults.note(size.ok_or_else(|| Error::at(line, 1, message))));
+            sizes.extend(faults.note(size.ok_or_else(|| {
+                let word = shown(word);
+                let message = format!("`{word}` is no size; expected 1 to {MAX_FLOW_BYTES} bytes");
+                Error::at(line, 1, message)
+            })));
         }
         faults.result()?;
         if sizes.is_empty() {
@@ -241,19 +244,31 @@ impl Distribution {
             points,
         }
     }
+}
 
-    /// True if a text has the format of [`Distribution::parse_list`].
-    #[must_use]
-    pub fn is_list(text: &str) -> bool {
-        let first = csv::lines(text).next().map_or("", |(_, line)| line);
-        is_header(first) || first.trim().parse::<f64>().is_ok()
-    }
+/// Format of a file of sizes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Keys and points, see [`Distribution::parse`].
+    Own,
+    /// See [`Distribution::parse_csv`].
+    Csv,
+    /// See [`Distribution::parse_list`].
+    List,
+}
 
-    /// True if a text has commas, which the format of [`Distribution::parse`] does not have.
+impl Format {
+    /// Returns the format that the first line of a text has.
     #[must_use]
-    pub fn is_csv(text: &str) -> bool {
+    pub fn of(text: &str) -> Self {
         let first = csv::lines(text).next().map_or("", |(_, line)| line);
-        first.contains(',') && !first.contains('=')
+        if first.contains(',') && !first.contains('=') {
+            Self::Csv
+        } else if is_header(first) || first.trim().parse::<f64>().is_ok() {
+            Self::List
+        } else {
+            Self::Own
+        }
     }
 }
 

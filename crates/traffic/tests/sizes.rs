@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use proptest::prelude::*;
-use traffic::sizes::{all, find};
+use traffic::sizes::{Format, all, find};
 use traffic::{Distribution, Interpolation};
 
 /// Name, points as published (file of the reference data), mode of interpolation, mean in bytes.
@@ -589,8 +589,8 @@ fn sizes_come_from_a_csv() {
         let found: Vec<_> = errors.iter().map(|e| e.place.map(|p| p.line)).collect();
         assert_eq!(found, lines, "{text:?}: {errors:?}");
     }
-    assert!(Distribution::is_csv("# x\n\nbytes,cdf\n"));
-    assert!(!Distribution::is_csv("name = a,b\n"));
+    assert_eq!(Format::of("# x\n\nbytes,cdf\n"), Format::Csv);
+    assert_eq!(Format::of("name = a,b\n"), Format::Own);
 }
 
 // TRA-27
@@ -609,6 +609,9 @@ fn measured_sizes_are_a_list() {
         let found: Vec<_> = errors.iter().map(|e| e.place.map(|p| p.line)).collect();
         assert_eq!(found, lines, "{text:?}: {errors:?}");
     }
-    assert!(Distribution::is_list("4096\n") && Distribution::is_list("bytes\n4096\n"));
-    assert!(!Distribution::is_list(HEAD) && !Distribution::is_list("bytes,cdf\n"));
+    for text in ["4096\n", "bytes\n4096\n"] {
+        assert_eq!(Format::of(text), Format::List, "{text:?}");
+    }
+    assert_eq!(Format::of(HEAD), Format::Own);
+    assert_eq!(Format::of("bytes,cdf\n"), Format::Csv);
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use dataplane::param::Values;
-use traffic::sizes::utf8;
+use traffic::sizes::{Format, utf8};
 use traffic::{Distribution, Interpolation, KnownHosts, ListedFlow};
 
 use super::Around;
@@ -33,21 +33,21 @@ pub(super) fn sizes(
     let (path, bytes) = load(s, text(values, "file")?, around.base)?;
     let text = contents(s, &path, utf8(&bytes).map_err(|error| vec![error]))?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
-    let found = match (Distribution::is_csv(text), mode) {
-        (true, Some(mode)) => {
+    let found = match (Format::of(text), mode) {
+        (Format::Csv, Some(mode)) => {
             let read = Distribution::parse_csv(text, &name, mode);
             let (found, warnings) = contents(s, &path, read)?;
             warn(s, &path, &warnings);
             found
         }
-        (true, None) => {
+        (Format::Csv, None) => {
             s.missing(
                 "interpolation",
                 "\"linear\" or \"step\": a CSV does not define the sizes between two points",
             );
             return None;
         }
-        (false, Some(_)) => {
+        (Format::Own | Format::List, Some(_)) => {
             let message = format!(
                 "{} is no CSV of `bytes,cdf`, and only such a file needs an interpolation",
                 path.display()
@@ -56,10 +56,8 @@ pub(super) fn sizes(
             s.complain_of(&["interpolation"], message, hint);
             return None;
         }
-        (false, None) if Distribution::is_list(text) => {
-            contents(s, &path, Distribution::parse_list(text, &name))?
-        }
-        (false, None) => contents(s, &path, Distribution::parse(text))?,
+        (Format::List, None) => contents(s, &path, Distribution::parse_list(text, &name))?,
+        (Format::Own, None) => contents(s, &path, Distribution::parse(text))?,
     };
     Some(Arc::new(found))
 }

@@ -56,7 +56,7 @@ pub struct Rank {
     workload: Arc<Workload>,
     source: Arc<dyn Source>,
     stragglers: Arc<Stragglers>,
-    /// Factor by which computations of a slow rank take longer than stated.
+    /// Factor of the durations of this rank's computations. 1 unless the rank is slow.
     factor: f64,
     window: Window,
     count: u32,
