@@ -14,6 +14,7 @@ use dataplane::classes::TRAFFIC_CLASSES;
 use dataplane::param::{Kind, Param};
 use dataplane::units::NS;
 
+use crate::reader::{Section, choice};
 use crate::scheme::MAX_BUFFER_BYTES;
 use crate::units::MAX_TIME_PS;
 
@@ -39,6 +40,21 @@ pub(crate) struct Variants {
     pub common: &'static [Param],
     /// The tables, each with its own keys.
     pub each: &'static [Variant],
+}
+
+impl Variants {
+    /// Reads the key and returns the table that it selects. If the key is missing or wrong, reports
+    /// it, and allows the keys of all tables.
+    pub fn chosen(&'static self, s: &Section<'_>, example: &str) -> Option<&'static Variant> {
+        let words: Vec<_> = self.each.iter().map(|v| (v.word, v)).collect();
+        let found = s.required(self.key, example, |node| choice(node, &words));
+        if found.is_none() {
+            for param in self.each.iter().flat_map(|variant| variant.params) {
+                s.entry(param.key);
+            }
+        }
+        found
+    }
 }
 
 /// One of the tables that the value of a key selects.

@@ -188,7 +188,6 @@ pub(crate) struct Section<'a> {
     /// Position of the table.
     pub at: At,
     known: RefCell<Vec<&'static str>>,
-    open: Cell<bool>,
 }
 
 impl<'a> Section<'a> {
@@ -199,7 +198,6 @@ impl<'a> Section<'a> {
             path: path.into(),
             at,
             known: RefCell::default(),
-            open: Cell::default(),
         }
     }
 
@@ -382,16 +380,8 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Accepts all keys. This is used if the allowed keys are unknown because of another error.
-    pub fn accept_all(&self) {
-        self.open.set(true);
-    }
-
     /// Reports every key that the code has not queried.
     pub fn finish(&self) {
-        if self.open.get() {
-            return;
-        }
         let known = self.known.borrow();
         for entry in &self.table.entries {
             if known.contains(&entry.key.as_str()) {

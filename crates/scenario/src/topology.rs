@@ -7,11 +7,11 @@ use dataplane::param::{Value, Values};
 use dataplane::units::Rate;
 use fabric::topology::{LinkSpec, Loss, Servers, TopologySpec, Wiring};
 
-use crate::keys::{FAILURES, TOPOLOGY, Variant};
 pub use crate::keys::{MAX_HOSTS, MAX_PORTS};
+use crate::keys::{TOPOLOGY, Variant};
 use crate::params::{self, text};
 use crate::problem::{Code, nearest};
-use crate::reader::{Section, choice};
+use crate::reader::Section;
 use crate::units::{RATE, TIME};
 
 /// Maximum number of links of a scenario.
@@ -42,15 +42,16 @@ pub(crate) fn read(root: &Section<'_>) -> Option<TopologySpec> {
         return None;
     }
     let section = root.section("topology")?;
-    let kinds: Vec<_> = TOPOLOGY.each.iter().map(|v| (v.word, v)).collect();
-    let kind = section.required("kind", "\"leaf-spine\"", |n| choice(n, &kinds))?;
-    let values = params::read(&section, kind.params);
-    let spec = values.and_then(|values| match kind.word {
-        "links" => links(&section, &values),
-        word => regular(&section, word, &values),
+    let kind = TOPOLOGY.chosen(&section, "\"leaf-spine\"");
+    let spec = kind.and_then(|kind| {
+        let values = params::read(&section, kind.params)?;
+        match kind.word {
+            "links" => links(&section, &values),
+            word => regular(&section, word, &values),
+        }
     });
-    // `failures.rs` reads these keys.
-    for param in FAILURES {
+    // `failures.rs` reads these keys, because they need the network.
+    for param in TOPOLOGY.common {
         section.entry(param.key);
     }
     section.finish();

@@ -13,7 +13,7 @@ use crate::hosts;
 use crate::keys::TRAFFIC;
 use crate::params::{self, text};
 use crate::problem::Code;
-use crate::reader::{Section, choice};
+use crate::reader::Section;
 
 mod files;
 
@@ -102,10 +102,8 @@ pub(crate) fn read(root: &Section<'_>, around: &Around<'_>) -> Vec<TrafficSpec> 
 }
 
 fn source(s: &Section<'_>, around: &Around<'_>) -> Option<TrafficSpec> {
-    let patterns: Vec<_> = TRAFFIC.each.iter().map(|v| (v.word, v)).collect();
-    let Some(variant) = s.required(TRAFFIC.key, "\"uniform\"", |n| choice(n, &patterns)) else {
-        // The other allowed keys are not known, so do not report any key as unknown.
-        s.accept_all();
+    let Some(variant) = TRAFFIC.chosen(s, "\"uniform\"") else {
+        params::read(s, TRAFFIC.common);
         return None;
     };
     let declared = TRAFFIC.common.iter().chain(variant.params);

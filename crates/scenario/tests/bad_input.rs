@@ -121,6 +121,31 @@ fn the_good_ones_are_good() {
     }
 }
 
+/// A wrong pattern or kind hides no mistake in a key that does not depend on it.
+#[test]
+fn a_wrong_pattern_or_kind_hides_no_other_mistake() {
+    let keys = |from: &str, to: &str| {
+        let problems = load(&changed(GOOD, from, to)).expect_err("this must be refused");
+        let mut keys: Vec<_> = problems.into_iter().map(|problem| problem.key).collect();
+        keys.sort_unstable();
+        keys
+    };
+    assert_eq!(
+        keys(
+            "pattern = \"uniform\"",
+            "pattern = \"unifrom\"\nclass = 99\nsites = 2\nsise = 1"
+        ),
+        ["traffic.0.class", "traffic.0.pattern", "traffic.0.sise"]
+    );
+    assert_eq!(
+        keys(
+            "kind = \"leaf-spine\"",
+            "kind = \"leaf-spin\"\nhosts = 2\nspins = 2"
+        ),
+        ["topology.kind", "topology.spins"]
+    );
+}
+
 #[test]
 fn unknown_key() {
     let text = changed(GOOD, "buffer = \"12MB\"", "bufer = \"12MB\"");
