@@ -105,8 +105,8 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    pub fn new(batches: Vec<RecordBatch>) -> Result<Self, String> {
-        Ok(Self { batches })
+    pub const fn new(batches: Vec<RecordBatch>) -> Self {
+        Self { batches }
     }
 
     pub fn rows(&self) -> usize {

@@ -4,7 +4,7 @@ use super::columns::MOST_BYTES;
 use crate::keys::MAX_HOSTS;
 use crate::problem::nearest;
 use serde_json::{Map, Value};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use traffic::collectives::Algorithm;
 use traffic::operations::{
     CollectiveKind, Composed, Group, Instances, Matching, Options, PerByte, QueuePairs, ReadyOrder,
@@ -102,12 +102,14 @@ fn object<'a>(what: &str, value: &'a Value) -> Result<&'a Map<String, Value>, St
 fn known(what: &str, all: &Map<String, Value>, keys: &[&str]) -> Result<(), String> {
     match all.keys().find(|key| !keys.contains(&key.as_str())) {
         None => Ok(()),
-        Some(key) => {
-            let hint = nearest(key, keys.iter().copied());
-            let hint = hint.map_or(String::new(), |near| format!("; did you mean \"{near}\"?"));
-            Err(format!("{what} has no key \"{key}\"{hint}"))
-        }
+        Some(key) => Err(format!("{what} has no key \"{key}\"{}", hint(key, keys))),
     }
+}
+
+/// Returns the known name that is most similar to `name` as a part of a message, if there is one.
+fn hint(name: &str, known: &[&str]) -> String {
+    let near = nearest(name, known.iter().copied());
+    near.map_or(String::new(), |near| format!("; did you mean \"{near}\"?"))
 }
 
 fn part<'a>(
@@ -222,19 +224,21 @@ fn composed(value: &Value, groups: &[Group]) -> Result<Composed, String> {
     })
 }
 
-/// Returns the value of an option that is one of several words.
-fn word<T: Copy>(key: &str, value: &Value, words: &[(&str, T)]) -> Result<T, String> {
-    let found = words.iter().find(|(word, _)| value.as_str() == Some(word));
-    found.map(|&(_, meaning)| meaning).ok_or_else(|| {
-        let words: Vec<_> = words
-            .iter()
-            .map(|(word, _)| format!("\"{word}\""))
-            .collect();
-        format!(
-            "option \"{key}\" is {value}; expected {}",
-            words.join(" or ")
-        )
-    })
+/// Returns a reader of an option that is one of several words.
+fn one_of<T: Copy>(words: &[(&str, T)]) -> impl Fn(&str, &Value) -> Result<T, String> {
+    |key, value| {
+        let found = words.iter().find(|(word, _)| value.as_str() == Some(word));
+        found.map(|&(_, meaning)| meaning).ok_or_else(|| {
+            let words = words.iter().map(|(word, _)| format!("\"{word}\""));
+            let expected = words.collect::<Vec<_>>().join(" or ");
+            format!("option \"{key}\" is {value}; expected {expected}")
+        })
+    }
+}
+
+fn flag(key: &str, value: &Value) -> Result<bool, String> {
+    let flag = value.as_bool();
+    flag.ok_or_else(|| format!("option \"{key}\" is {value}; expected true or false"))
 }
 
 fn per_byte(key: &str, value: &Value) -> Result<PerByte, String> {
@@ -255,123 +259,33 @@ fn time(key: &str, value: &Value) -> Result<u64, String> {
     Ok(ps)
 }
 
+/// Reads a number of bytes; `null` is none.
+fn optional_bytes(key: &str, value: &Value) -> Result<Option<u64>, String> {
+    let bytes = (!value.is_null()).then(|| whole(key, value));
+    bytes.transpose()
+}
+
 /// Largest rendezvous request or reply: 1 MiB.
 const MOST_RENDEZVOUS_BYTES: u64 = 1 << 20;
 
-/// Sets one option from its value. The second argument is the name of the option.
-type Set = fn(&mut Options, &str, &Value) -> Result<(), String>;
-
-/// All options: their names and their setters. docs/workloads.md describes them.
-const OPTIONS: [(&str, Set); 21] = [
-    ("matching", |options, key, value| {
-        let words = [
-            ("tag-and-source", Matching::TagAndSource),
-            ("bytes", Matching::Bytes),
-            ("none", Matching::None),
-        ];
-        word(key, value, &words).map(|matching| options.matching = matching)
-    }),
-    ("send_end", |options, key, value| {
-        let words = [
-            ("eager", SendEnd::Eager),
-            ("acknowledged", SendEnd::Acknowledged),
-            ("received", SendEnd::Received),
-        ];
-        word(key, value, &words).map(|end| options.send_end = end)
-    }),
-    ("receive_end", |options, key, value| {
-        let words = [
-            ("received", ReceiveEnd::Received),
-            ("acknowledged", ReceiveEnd::Acknowledged),
-        ];
-        word(key, value, &words).map(|end| options.receive_end = end)
-    }),
-    ("rendezvous_above_bytes", |options, key, value| {
-        let bytes = (!value.is_null()).then(|| whole(key, value));
-        bytes
-            .transpose()
-            .map(|bytes| options.rendezvous_above_bytes = bytes)
-    }),
-    ("rendezvous_message_bytes", |options, key, value| {
-        let bytes = whole(key, value)?;
-        if bytes > MOST_RENDEZVOUS_BYTES {
-            return Err(format!(
-                "option \"{key}\" is {bytes}; at most {MOST_RENDEZVOUS_BYTES} are possible"
-            ));
-        }
-        options.rendezvous_message_bytes = bytes;
-        Ok(())
-    }),
-    ("queue_pairs", |options, key, value| {
-        let words = [
-            ("per-channel", QueuePairs::PerChannel),
-            ("per-message", QueuePairs::PerMessage),
-        ];
-        word(key, value, &words).map(|pairs| options.queue_pairs = pairs)
-    }),
-    ("ready_order", |options, key, value| {
-        let words = [
-            ("index", ReadyOrder::Index),
-            ("first-ready", ReadyOrder::FirstReady),
-            ("last-ready", ReadyOrder::LastReady),
-        ];
-        word(key, value, &words).map(|order| options.ready_order = order)
-    }),
-    ("instances", |options, key, value| {
-        let words = [("index", Instances::Index), ("start", Instances::Start)];
-        word(key, value, &words).map(|instances| options.instances = instances)
-    }),
-    ("send_holds_to_end", |options, key, value| {
-        flag(key, value).map(|holds| options.send_holds_to_end = holds)
-    }),
-    ("receive_holds_while_waiting", |options, key, value| {
-        flag(key, value).map(|holds| options.receive_holds_while_waiting = holds)
-    }),
-    ("overhead_ps", |options, key, value| {
-        time(key, value).map(|ps| options.overhead_ps = ps)
-    }),
-    ("overhead_per_byte_ps", |options, key, value| {
-        per_byte(key, value).map(|rate| options.overhead_per_byte = rate)
-    }),
-    ("gap_ps", |options, key, value| {
-        time(key, value).map(|ps| options.gap_ps = ps)
-    }),
-    ("gap_per_byte_ps", |options, key, value| {
-        per_byte(key, value).map(|rate| options.gap_per_byte = rate)
-    }),
-    ("reduction_ps", |options, key, value| {
-        time(key, value).map(|ps| options.reduction_ps = ps)
-    }),
-    ("reduction_per_byte_ps", |options, key, value| {
-        per_byte(key, value).map(|rate| options.reduction_per_byte = rate)
-    }),
-    ("reduction_grain_ps", |options, key, value| {
-        time(key, value).map(|ps| options.reduction_grain_ps = ps)
-    }),
-    ("copy_ps", |options, key, value| {
-        time(key, value).map(|ps| options.copy_ps = ps)
-    }),
-    ("server_ranks", |options, key, value| {
-        let ranks = whole(key, value)?;
-        let fits = u32::try_from(ranks);
-        let fits = fits.map_err(|_| format!("option \"{key}\" is {ranks}, more than there can be"));
-        fits.map(|ranks| options.server_ranks = ranks)
-    }),
-    ("latency_across_ps", |options, key, value| {
-        time(key, value).map(|ps| options.latency_across_ps = ps)
-    }),
-    ("algorithms", |options, _, value| {
-        set_algorithms(options, value)
-    }),
-];
-
-fn flag(key: &str, value: &Value) -> Result<bool, String> {
-    let flag = value.as_bool();
-    flag.ok_or_else(|| format!("option \"{key}\" is {value}; expected true or false"))
+fn rendezvous_bytes(key: &str, value: &Value) -> Result<u64, String> {
+    let bytes = whole(key, value)?;
+    if bytes > MOST_RENDEZVOUS_BYTES {
+        return Err(format!(
+            "option \"{key}\" is {bytes}; at most {MOST_RENDEZVOUS_BYTES} are possible"
+        ));
+    }
+    Ok(bytes)
 }
 
-/// Sets the algorithms of kinds of collectives.
-fn set_algorithms(options: &mut Options, value: &Value) -> Result<(), String> {
+fn ranks(key: &str, value: &Value) -> Result<u32, String> {
+    let ranks = whole(key, value)?;
+    u32::try_from(ranks).map_err(|_| format!("option \"{key}\" is {ranks}, more than there can be"))
+}
+
+/// Reads the algorithms of kinds of collectives.
+fn algorithms(_: &str, value: &Value) -> Result<BTreeMap<CollectiveKind, Box<str>>, String> {
+    let mut algorithms = BTreeMap::new();
     for (kind, algorithm) in object("option \"algorithms\"", value)? {
         let kind = CollectiveKind::of_word(kind).ok_or_else(|| {
             let kinds = CollectiveKind::WORDS.join(", ");
@@ -380,20 +294,74 @@ fn set_algorithms(options: &mut Options, value: &Value) -> Result<(), String> {
         let text = algorithm.as_str();
         let text = text.ok_or_else(|| format!("the algorithm of {kind} must be a string"))?;
         Algorithm::parse(text)?;
-        options.algorithms.insert(kind, text.into());
+        algorithms.insert(kind, text.into());
     }
-    Ok(())
+    Ok(algorithms)
 }
 
-/// Sets one option.
-///
-/// # Errors
-/// The option does not exist, or the value is invalid.
-fn set_option(options: &mut Options, key: &str, value: &Value) -> Result<(), String> {
-    if let Some((_, set)) = OPTIONS.iter().find(|(name, _)| *name == key) {
-        return set(options, key, value);
-    }
-    let hint = nearest(key, OPTIONS.iter().map(|(name, _)| *name));
-    let hint = hint.map_or(String::new(), |near| format!("; did you mean \"{near}\"?"));
-    Err(format!("there is no option \"{key}\"{hint}"))
+/// Declares the options of a workload: the name in the file, the field of [`Options`], and the
+/// function that reads the value.
+macro_rules! options {
+    ($($name:literal: $field:ident = $read:expr;)*) => {
+        /// Names of all options.
+        const OPTIONS: &[&str] = &[$($name),*];
+
+        /// Sets one option.
+        ///
+        /// # Errors
+        /// The option does not exist, or the value is invalid.
+        fn set_option(options: &mut Options, key: &str, value: &Value) -> Result<(), String> {
+            match key {
+                $($name => options.$field = $read(key, value)?,)*
+                _ => return Err(format!("there is no option \"{key}\"{}", hint(key, OPTIONS))),
+            }
+            Ok(())
+        }
+    };
+}
+
+// docs/workloads.md describes the options.
+options! {
+    "matching": matching = one_of(&[
+        ("tag-and-source", Matching::TagAndSource),
+        ("bytes", Matching::Bytes),
+        ("none", Matching::None),
+    ]);
+    "send_end": send_end = one_of(&[
+        ("eager", SendEnd::Eager),
+        ("acknowledged", SendEnd::Acknowledged),
+        ("received", SendEnd::Received),
+    ]);
+    "receive_end": receive_end = one_of(&[
+        ("received", ReceiveEnd::Received),
+        ("acknowledged", ReceiveEnd::Acknowledged),
+    ]);
+    "rendezvous_above_bytes": rendezvous_above_bytes = optional_bytes;
+    "rendezvous_message_bytes": rendezvous_message_bytes = rendezvous_bytes;
+    "queue_pairs": queue_pairs = one_of(&[
+        ("per-channel", QueuePairs::PerChannel),
+        ("per-message", QueuePairs::PerMessage),
+    ]);
+    "ready_order": ready_order = one_of(&[
+        ("index", ReadyOrder::Index),
+        ("first-ready", ReadyOrder::FirstReady),
+        ("last-ready", ReadyOrder::LastReady),
+    ]);
+    "instances": instances = one_of(&[
+        ("index", Instances::Index),
+        ("start", Instances::Start),
+    ]);
+    "send_holds_to_end": send_holds_to_end = flag;
+    "receive_holds_while_waiting": receive_holds_while_waiting = flag;
+    "overhead_ps": overhead_ps = time;
+    "overhead_per_byte_ps": overhead_per_byte = per_byte;
+    "gap_ps": gap_ps = time;
+    "gap_per_byte_ps": gap_per_byte = per_byte;
+    "reduction_ps": reduction_ps = time;
+    "reduction_per_byte_ps": reduction_per_byte = per_byte;
+    "reduction_grain_ps": reduction_grain_ps = time;
+    "copy_ps": copy_ps = time;
+    "server_ranks": server_ranks = ranks;
+    "latency_across_ps": latency_across_ps = time;
+    "algorithms": algorithms = algorithms;
 }

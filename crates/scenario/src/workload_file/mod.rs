@@ -303,8 +303,7 @@ impl WorkloadFile {
 
     /// Decodes a row group, or a part of its rows given as (first row, number of rows).
     fn decode(&self, group: usize, part: Option<(usize, usize)>) -> Result<Columns, Error> {
-        let batches = self.batches(group, part, None)?;
-        Columns::new(batches).map_err(|what| self.wrong(what))
+        self.batches(group, part, None).map(Columns::new)
     }
 
     fn batches(
@@ -397,6 +396,6 @@ impl Source for WorkloadFile {
         let batches = self
             .batches(group, Some((row as usize, 1)), Some("name"))
             .ok()?;
-        Columns::new(batches).ok()?.name(0)
+        Columns::new(batches).name(0)
     }
 }
