@@ -31,8 +31,8 @@ pub(crate) fn defaults(
 ) {
     let links = graph.host_ids().flat_map(|host| graph.links_of(host));
     let slowest = links.map(|link| graph.port(link).rate.bps()).min();
-    if slowest.is_some_and(|bps| bps >= FAST_BPS) {
-        mtu(config, findings);
+    if let Some(bps) = slowest.filter(|&bps| bps >= FAST_BPS) {
+        mtu(bps, config, findings);
         response(config, findings);
     }
     if let TopologySpec::Servers(servers) = &spec.topology {
@@ -42,14 +42,14 @@ pub(crate) fn defaults(
     }
 }
 
-fn mtu(config: &SchemeConfig, findings: &mut Findings<'_>) {
+fn mtu(host_bps: u64, config: &SchemeConfig, findings: &mut Findings<'_>) {
     let mtu = config.nic.mtu;
     if mtu < USUAL_MTU {
         let message = format!(
             "packets carry {} at hosts of {}, where {USUAL_MTU} B are usual, and a run has {:.1} \
              times as many packets",
             show_size(u64::from(mtu)),
-            RATE.show(FAST_BPS),
+            RATE.show(host_bps),
             f64::from(USUAL_MTU) / f64::from(mtu)
         );
         findings.note(&["scheme.mtu"], message, "set scheme.mtu = \"4096B\"");

@@ -122,7 +122,7 @@ fn instant(link_failures: &LinkFailures, findings: &mut Findings<'_>) {
     let fails_later = link_failures
         .changes()
         .iter()
-        .any(|change| change.at_ps > 0);
+        .any(|change| !change.up && change.at_ps > 0);
     if fails_later && link_failures.reconvergence_ps == 0 {
         let message = "all nodes have new routes at the instant at which links fail \
                        (topology.reconvergence is 0), but networks take up to milliseconds";

@@ -324,6 +324,22 @@ fn hosts_out_of_reach_are_named_with_the_time() {
     );
 }
 
+#[test]
+fn a_note_names_new_routes_at_the_instant_of_a_failure() {
+    let noted = |failures: &str| {
+        let notes = good(failures).notes;
+        notes.iter().any(|note| note.message.contains("new routes"))
+    };
+    let later = format!("{POD}at = \"5us\"\n");
+    assert!(noted(&later));
+    assert!(!noted(&format!("reconvergence = \"1us\"\n{later}")));
+    assert!(!noted(POD));
+    assert!(
+        !noted(&format!("{POD}until = \"5us\"\n")),
+        "the links only recover during the run"
+    );
+}
+
 // LNK-40
 #[test]
 fn check_names_the_cycle_that_failed_links_close() {
