@@ -1,7 +1,5 @@
 //! Converts a checked scenario into the plan that the engine executes.
 
-use thiserror::Error;
-
 use std::sync::{Arc, OnceLock};
 
 use dataplane::route::Routes;
@@ -11,6 +9,7 @@ use fabric::engine::{Clock, FlowPaths, Plan, Threads, flow_paths};
 use fabric::routing::{RoutingError, routes};
 use fabric::topology::Graph;
 use fabric::workload::{Job, Jobs};
+use thiserror::Error;
 use traffic::{Feed, Flow, Hosts};
 
 use crate::loads::{racks, source};

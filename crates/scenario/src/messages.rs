@@ -50,8 +50,8 @@ pub(crate) fn flow_sizes(spec: &Spec, graph: &Graph) -> Vec<(f64, f64)> {
 }
 
 /// Returns the payload of the packets in one BDP of the scheme.
-pub(crate) fn bdp_bytes(scheme: &SchemeSpec, graph: &Graph) -> f64 {
-    let mut paths = Paths::new(Arc::new(graph.clone()));
+pub(crate) fn bdp_bytes(scheme: &SchemeSpec, graph: &Arc<Graph>) -> f64 {
+    let mut paths = Paths::new(Arc::clone(graph));
     let frame = scheme.nic.mtu + scheme.nic.header;
     let rtt_ps = match scheme.base_rtt {
         BaseRtt::Fixed(rtt_ps) => rtt_ps,

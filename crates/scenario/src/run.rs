@@ -1,7 +1,5 @@
 //! Runs one scenario and writes its results into a directory.
 
-use thiserror::Error;
-
 use std::any::Any;
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -20,6 +18,7 @@ use fabric::record::{Ending, Outcome, Progress, Recorder, Rows};
 use fabric::topology::{Graph, TopologySpec};
 use kernel::mix64;
 use results::{NodeInfo, RunInfo, Summary, Writer};
+use thiserror::Error;
 
 use crate::build::BuildError;
 use crate::loads::asked_loads;
