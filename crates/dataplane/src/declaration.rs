@@ -5,7 +5,7 @@ use std::fmt::Debug;
 
 use crate::packet::SchemeNumber;
 use crate::param::{Conflict, Params};
-use crate::properties::{Finding, Properties, Property, Rule};
+use crate::properties::{Choice, Finding};
 use crate::units::{Rate, Time};
 
 /// The schemes that send frames between neighbours. Each frame contains the number, so a new scheme
@@ -77,8 +77,8 @@ pub trait Spec {
     fn configure(params: Self::Params, around: &Around) -> Result<Self::Config, Conflict>;
 }
 
-/// Properties of a configuration that code outside the scheme needs.
-pub trait Declaration: Debug + Send + Sync {
+/// Configuration of a scheme as code outside the scheme uses it.
+pub trait Declaration: Choice + Debug + Send + Sync {
     /// Returns the name of the scheme.
     fn name(&self) -> &'static str;
     /// Returns the features of the switch that it needs.
@@ -89,7 +89,8 @@ pub trait Declaration: Debug + Send + Sync {
     /// link.
     // PAR-02
     fn smallest_frame_bytes(&self) -> u16;
-    /// Advice how to repeat lost pauses; `None` if the scheme repeats them already.
+    /// Returns advice on how to repeat lost pauses. `None`: the scheme repeats them, or has no
+    /// setting that would.
     fn repair(&self) -> Option<&'static str> {
         None
     }
@@ -100,18 +101,6 @@ pub trait Declaration: Debug + Send + Sync {
     /// Bytes of buffer that a switch with these links promises its neighbours; 0: it promises none.
     fn promised_bytes(&self, _ports: &[(Rate, Time)], _max_frame: u16, _classes: usize) -> u64 {
         0
-    }
-    /// Returns the properties that other choices of a scenario depend on.
-    fn provides(&self) -> Properties {
-        Properties::NONE
-    }
-    /// Returns true if the scheme has a property.
-    fn has(&self, property: Property) -> bool {
-        self.provides().has(property)
-    }
-    /// Returns the rules about combinations with other choices of a scenario.
-    fn rules(&self) -> Vec<Rule> {
-        Vec::new()
     }
     /// Reports mechanisms that did not act in a run, by the values of counters.
     fn idle(&self, _counted: &dyn Fn(&str) -> u64, _say: &mut dyn FnMut(&'static str)) {}
@@ -196,15 +185,4 @@ pub struct NetworkFacts {
     pub classes: usize,
     /// Largest frame in bytes.
     pub max_frame: u16,
-}
-
-/// Pauses that get lost with the frames of links, and the setting with which they are repeated.
-pub(crate) fn lost_pauses(what: &str, repair: &str) -> Finding {
-    Finding::doubtful(
-        &["topology"],
-        format!("links also lose the pauses and resumes of {what}, and nothing repeats them"),
-        format!(
-            "a queue or flow whose resume is lost stays paused until the next resume; {repair}"
-        ),
-    )
 }

@@ -6,133 +6,144 @@
 
 use crate::param::Conflict;
 
-/// A property of a chosen word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Property {
-    /// Times are whole nanoseconds.
-    WholeNanoseconds,
-    /// Each class of a port has a single queue.
-    OneQueue,
-    /// A hash of the flow selects the queue.
-    HashedQueues,
-    /// Each flow has its own queue, which exists while the flow has packets.
-    FlowQueues,
-    /// The hash of a packet determines or influences its queue.
-    QueuesByHash,
-    /// The priority of a packet selects its queue.
-    PriorityQueues,
-    /// The queue with the lowest number is served first.
-    StrictOrder,
-    /// PFC prevents overflows of buffers.
-    Pfc,
-    /// PFC has thresholds in a shared pool of memory.
-    PoolThresholds,
-    /// Pauses of PFC take effect later than frames that arrive after them.
-    DelayedPauses,
-    /// Switches drop packets if a buffer is full.
-    MayDrop,
-    /// A guard ends pauses and can drop packets.
-    Guard,
-    /// A scheme between neighbours prevents overflows of buffers: a switch whose links lose nothing
-    /// drops no frame of a data class.
-    // AUD-05
-    NoOverflow,
-    /// Switches give data a number on each link, which the next switch reads from `queue` of the
-    /// record.
-    NumbersData,
-    /// A port can become blocked by sending a packet: the packet uses the last credit, or the next
-    /// packet belongs to a paused flow.
-    BlocksBySending,
-    /// Frames repeat pauses that exist already.
-    RepeatsPauses,
-    /// Pauses last as long as packets wait at the neighbour, so they can form a cycle.
-    CanDeadlock,
-    /// Port pairs that could form a pause cycle are exempt from pauses.
-    Elides,
-    /// A switch with the scheme works beside neighbours without it, which ignore its frames.
-    // PRE-292
-    WorksBesideOthers,
-    /// Pauses name queues of NICs.
-    NamesNicQueues,
-    /// Links send lost frames again.
-    Replays,
-    /// Packets of a flow can take several paths.
-    Reorders,
-    /// A policy of senders selects the path of each packet.
-    SenderPaths,
-    /// Senders write the path of a packet into its hash.
-    Labels,
-    /// Replies take the links of the packets that they answer.
-    SymmetricPaths,
-    /// The hash of a packet contains its ports, which differ between a packet and its reply.
-    HashedPorts,
-    /// Lost packets are sent again.
-    Repairs,
-    /// Receivers accept packets in any order.
-    AnyOrder,
-    /// The same packet can arrive twice.
-    RepeatsPackets,
-    /// Senders repeat single packets, so packets are not sent in the order of their numbers.
-    Selective,
-    /// A receiver-driven transport repeats lost packets itself.
-    OwnRecovery,
-    /// Senders are informed of each lost packet.
-    AnnouncesDrops,
-    /// ACKs use the class of their data.
-    AcksWithData,
-    /// CNPs use the class of data.
-    CnpsWithData,
-    /// One ACK answers several packets.
-    SparseAcks,
-    /// Hosts send replies although PFC pauses their class.
-    UnpausableReplies,
-    /// NICs scan their flows as in ns-3, and have no queues.
-    ScanArbiter,
-    /// NICs do not send their flows in turn.
-    FlowOrder,
-    /// NICs ignore the pauses of PFC.
-    IgnoresPfc,
-    /// NICs ignore the frames of the hop scheme.
-    IgnoresHop,
-    /// Switches set ECN marks.
-    MarksEcn,
-    /// Switches write telemetry (INT).
-    WritesInt,
-    /// Telemetry has exact numbers.
-    ExactInt,
-    /// Switches send notices to senders.
-    SendsNotices,
-    /// The control reacts to ECN marks.
-    ReadsEcn,
-    /// The control reads telemetry.
-    ReadsInt,
-    /// The control reads the bytes that left a port in telemetry.
-    ReadsSentBytes,
-    /// The control reacts to congestion notification packets.
-    ReadsCnps,
-    /// Receivers send CNPs as separate frames.
-    CnpFrames,
-    /// The control reacts to notices of switches.
-    ReadsNotices,
-    /// The control reads how many switches are on the path (`PathInfo::hops`).
-    ReadsHops,
-    /// The control uses neither the base round trip nor the BDP.
-    IgnoresPath,
-    /// The control limits neither the rate nor the bytes in flight.
-    Unlimited,
-    /// The scan of ns-3 can run the control, with whole rates if it computes rates.
-    Scannable,
-    /// Receivers decide when packets are sent.
-    ReceiverDriven,
-    /// Senders set the priority of each packet.
-    SetsPriority,
-    /// A transport can use labels of paths.
-    ChoosesPaths,
-    /// Parameters of a transport depend on the sizes of flows.
-    ReadsFlowSizes,
-    /// Receivers mark packets as granted or not granted.
-    Grants,
+/// Declares the properties. [`Properties`] has a bit for each.
+macro_rules! properties {
+    ($(#[$meta:meta])* pub enum Property {$($(#[$doc:meta])* $Name:ident,)*}) => {
+        $(#[$meta])*
+        pub enum Property {$($(#[$doc])* $Name,)*}
+
+        const _: () = assert!([$(Property::$Name),*].len() <= u64::BITS as usize);
+    };
+}
+
+properties! {
+    /// A property of a chosen word.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[repr(u8)]
+    pub enum Property {
+        /// Times are whole nanoseconds.
+        WholeNanoseconds,
+        /// Each class of a port has a single queue.
+        OneQueue,
+        /// A hash of the flow selects the queue.
+        HashedQueues,
+        /// Each flow has its own queue, which exists while the flow has packets.
+        FlowQueues,
+        /// The hash of a packet determines or influences its queue.
+        QueuesByHash,
+        /// The priority of a packet selects its queue.
+        PriorityQueues,
+        /// The queue with the lowest number is served first.
+        StrictOrder,
+        /// PFC prevents overflows of buffers.
+        Pfc,
+        /// PFC has thresholds in a shared pool of memory.
+        PoolThresholds,
+        /// Pauses of PFC take effect later than frames that arrive after them.
+        DelayedPauses,
+        /// Switches drop packets if a buffer is full.
+        MayDrop,
+        /// A guard ends pauses and can drop packets.
+        Guard,
+        /// A scheme between neighbours prevents overflows of buffers: a switch whose links lose nothing
+        /// drops no frame of a data class.
+        // AUD-05
+        NoOverflow,
+        /// Switches give data a number on each link, which the next switch reads from `queue` of the
+        /// record.
+        NumbersData,
+        /// A port can become blocked by sending a packet: the packet uses the last credit, or the next
+        /// packet belongs to a paused flow.
+        BlocksBySending,
+        /// The scheme repeats its pauses at intervals, which repairs lost ones.
+        RepeatsPauses,
+        /// A pause lasts while packets wait at the neighbour that sent it, so pauses can form a
+        /// cycle.
+        CanDeadlock,
+        /// Packets whose ingress and egress ports could be part of a pause cycle cause no pause.
+        Elides,
+        /// A switch with the scheme works beside neighbours without it, which ignore its frames.
+        // PRE-292
+        WorksBesideOthers,
+        /// Pauses name queues of NICs.
+        NamesNicQueues,
+        /// Packets of a flow can take several paths.
+        Reorders,
+        /// A policy of senders selects the path of each packet.
+        SenderPaths,
+        /// Senders write the path of a packet into its hash.
+        Labels,
+        /// Replies take the links of the packets that they answer.
+        SymmetricPaths,
+        /// The hash of a packet contains its ports, which differ between a packet and its reply.
+        HashedPorts,
+        /// Lost packets are sent again.
+        Repairs,
+        /// Receivers accept packets in any order.
+        AnyOrder,
+        /// The same packet can arrive twice.
+        RepeatsPackets,
+        /// Senders repeat single packets, so packets are not sent in the order of their numbers.
+        Selective,
+        /// A receiver-driven transport repeats lost packets itself.
+        OwnRecovery,
+        /// Senders are informed of each lost packet.
+        AnnouncesDrops,
+        /// ACKs use the class of their data.
+        AcksWithData,
+        /// CNPs use the class of data.
+        CnpsWithData,
+        /// One ACK answers several packets.
+        SparseAcks,
+        /// Hosts send replies although PFC pauses their class.
+        UnpausableReplies,
+        /// NICs scan their flows as in ns-3, and have no queues.
+        ScanArbiter,
+        /// NICs do not send their flows in turn.
+        FlowOrder,
+        /// NICs ignore the pauses of PFC.
+        IgnoresPfc,
+        /// NICs ignore the frames of the hop scheme.
+        IgnoresHop,
+        /// Switches set ECN marks.
+        MarksEcn,
+        /// Switches write telemetry (INT).
+        WritesInt,
+        /// Telemetry has exact numbers.
+        ExactInt,
+        /// Switches send notices to senders.
+        SendsNotices,
+        /// The control reacts to ECN marks.
+        ReadsEcn,
+        /// The control reads telemetry.
+        ReadsInt,
+        /// The control reads the bytes that left a port in telemetry.
+        ReadsSentBytes,
+        /// The control reacts to congestion notification packets.
+        ReadsCnps,
+        /// Receivers send CNPs as separate frames.
+        CnpFrames,
+        /// The control reacts to notices of switches.
+        ReadsNotices,
+        /// The control reads how many switches are on the path (`PathInfo::hops`).
+        ReadsHops,
+        /// The control uses neither the base round trip nor the BDP.
+        IgnoresPath,
+        /// The control limits neither the rate nor the bytes in flight.
+        Unlimited,
+        /// The scan of ns-3 can run the control, with whole rates if it computes rates.
+        Scannable,
+        /// Receivers decide when packets are sent.
+        ReceiverDriven,
+        /// Senders set the priority of each packet.
+        SetsPriority,
+        /// A transport can use labels of paths.
+        ChoosesPaths,
+        /// Parameters of a transport depend on the sizes of flows.
+        ReadsFlowSizes,
+        /// Receivers mark packets as granted or not granted.
+        Grants,
+    }
 }
 
 /// A set of properties.
@@ -278,6 +289,11 @@ pub trait Choice {
         Properties::NONE
     }
 
+    /// Returns true if the choice has a property.
+    fn has(&self, property: Property) -> bool {
+        self.provides().has(property)
+    }
+
     /// Returns the rules about combinations with other choices.
     fn rules(&self) -> Vec<Rule> {
         Vec::new()
@@ -293,18 +309,4 @@ impl<T: Choice> Choice for Option<T> {
     fn rules(&self) -> Vec<Rule> {
         self.as_ref().map_or_else(Vec::new, T::rules)
     }
-}
-
-/// Returns the rules of the three choices that only work together: queues by priority, strict
-/// order, and a transport that sets priorities. `others` are the two other ones.
-pub(crate) fn priorities(others: [Property; 2]) -> Vec<Rule> {
-    let finding = Finding::wrong(
-        &["classify", "schedule", "control"],
-        "packets of a transport with priority levels name queues by priority, which are served \
-         strictly in order, and no others do",
-        "set classify = \"priority\", schedule = \"strict\" and such a transport as control, or \
-         none of them",
-    );
-    let rule = |other| Rule::new(finding.clone(), &[], &[other]);
-    others.map(rule).to_vec()
 }

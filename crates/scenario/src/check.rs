@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use dataplane::config::{Admission, BaseRtt, IntConfig, PathChoice, PauseTime};
-use dataplane::declaration::NetworkFacts;
+use dataplane::declaration::{Declaration, NetworkFacts};
 use dataplane::int::{IntFormat, MAX_HOPS, padding_bytes};
 use dataplane::properties::{Choice, Property};
 use dataplane::switch::{SwitchConfig, pausable_classes};
@@ -232,9 +232,9 @@ fn symmetry(spec: &Spec, graph: &Graph, findings: &mut Findings<'_>) {
 /// Refuses a record that follows single packets where links send copies of them.
 // LLR-30
 fn followed_copies(spec: &Spec, config: &SchemeConfig, findings: &mut Findings<'_>) {
-    let mut schemes = config.switch.link.declarations();
-    let replay = schemes.find(|scheme| scheme.has(Property::Replays));
-    if let Some(replay) = replay.filter(|_| spec.record.blame.is_some()) {
+    if let Some(replay) = &config.switch.link.replay
+        && spec.record.blame.is_some()
+    {
         let message = format!(
             "record.blame follows each packet, and {} sends copies of packets, which it cannot follow",
             replay.name()
@@ -249,7 +249,7 @@ fn losses(graph: &Graph, config: &SchemeConfig, findings: &mut Findings<'_>) {
     if graph.link_ids().all(|link| graph.loss(link) == Loss::NONE) {
         return;
     }
-    if config.replays() {
+    if config.switch.link.replays() {
         // LLR-23
         if config
             .switches()
@@ -315,7 +315,7 @@ fn hop(graph: &Graph, config: &SchemeConfig, findings: &mut Findings<'_>) {
     let facts = NetworkFacts {
         // Lossy links without retransmission are already refused.
         lossy: config.nic.recovery.properties().has(Property::Repairs)
-            && !config.replays()
+            && !config.switch.link.replays()
             && graph.link_ids().any(|link| graph.loss(link) != Loss::NONE),
         racks: graph.groups(),
         classes: config.switch.classes.len(),

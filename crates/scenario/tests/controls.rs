@@ -225,6 +225,25 @@ fn a_scan_refuses_cnps_that_are_frames() {
     assert!(load("dcqcn", &on_ack).is_ok());
 }
 
+/// NS3-60: the error is at the key that the user wrote, not at a table of the preset.
+#[test]
+fn whole_rates_without_a_scan_are_refused_at_the_control() {
+    let integer = "scheme.hpcc.arithmetic=integer";
+    refused("hpcc", &[integer], integer);
+}
+
+/// HOM-05
+#[test]
+fn strict_order_without_priorities_is_refused_with_the_transports_that_set_them() {
+    let strict = ["scheme.schedule=strict", "scheme.classify=priority"];
+    refused("dcqcn", &strict, "control = \"homa\", or none of them");
+    refused(
+        "homa",
+        &["scheme.classify=hash", "scheme.schedule=drr"],
+        "control = \"homa\"",
+    );
+}
+
 /// SW-55
 #[test]
 fn replies_that_no_pause_holds_are_refused_where_no_loss_is_promised() {
@@ -242,6 +261,8 @@ fn replies_that_no_pause_holds_are_refused_where_no_loss_is_promised() {
     ] {
         refused("dcqcn", set, message);
     }
+    let cnps = [deaf, "scheme.ack.class=control"];
+    refused("dcqcn", &cnps, "cnp_class = \"control\" in the table");
     for set in [
         &[
             deaf,

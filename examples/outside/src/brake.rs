@@ -9,7 +9,7 @@ use dataplane::hop::{Counter, Cx, HopScheme, Outcome, Pipeline, Ports, Site, Ste
 use dataplane::packet::{Frame, Packet, SchemeNumber, Words};
 use dataplane::param::{Conflict, Param};
 use dataplane::params;
-use dataplane::properties::{Properties, Property};
+use dataplane::properties::{Choice, Properties, Property};
 use dataplane::sink::Sink;
 
 const FRAME_BYTES: u16 = 64;
@@ -36,7 +36,13 @@ impl Spec for Brake {
     }
 }
 
-/// What the engine and the checks need to know.
+impl Choice for Brake {
+    fn provides(&self) -> Properties {
+        Properties::of(&[Property::CanDeadlock])
+    }
+}
+
+/// Values that the engine and the checks use.
 impl Declaration for Brake {
     fn name(&self) -> &'static str {
         "Brake"
@@ -44,10 +50,6 @@ impl Declaration for Brake {
 
     fn smallest_frame_bytes(&self) -> u16 {
         FRAME_BYTES
-    }
-
-    fn provides(&self) -> Properties {
-        Properties::of(&[Property::CanDeadlock])
     }
 }
 
@@ -129,7 +131,7 @@ impl HopScheme for Switch {
         Outcome::Continue
     }
 
-    /// What the frame does to a port of the neighbour, which is a switch or a NIC.
+    /// Applies the frame to a port of the neighbour, which is a switch or a NIC.
     fn obey<P: Ports + ?Sized>(ports: &mut P, port: u16, frame: &Packet, _list: &[u32]) {
         if let Some(Order { stop }) = Order::read(frame) {
             ports.pause_classes(port, DATA, stop);

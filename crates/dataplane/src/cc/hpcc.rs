@@ -1,18 +1,16 @@
 //! HPCC's sender: Algorithm 1 of the paper (rules in `specs/hpcc.md`).
 //!
 //! A sender keeps the telemetry of its last ACK. Each ACK gives, per link, the bytes in flight as
-//! a share of what the link can hold at full use; the fullest link says by how much the window
-//! must shrink or may grow. The window is computed from a reference that changes only once per
-//! round trip, so that two ACKs which saw the same queue do not both count.
+//! a share of what the link holds at full use. The share of the fullest link determines how much
+//! the window shrinks or grows. The window is computed from a reference that changes only once per
+//! round trip, so that two ACKs that report the same queue do not both count.
 //!
-//! The variants of the paper are options of this file; `registers.rs` has the one that keeps a
-//! window per link, `reciprocals.rs` the table that stands for a division.
+//! The variants of the paper are options of this file. `registers.rs` has the variant with a window
+//! per link, `reciprocals.rs` the table that replaces a division.
 
 mod fixed;
 mod reciprocals;
 mod registers;
-
-use std::sync::Arc;
 
 use super::{ADDITIVE_INCREASE, Ack, Control, Feedback, Increase, PathInfo, Scheme, floor_window};
 use crate::int::{Counter, IntFormat, IntHop, MAX_HOPS, Telemetry};
@@ -22,7 +20,7 @@ use crate::units::Time;
 use registers::Registers;
 
 pub use fixed::Constants;
-pub use reciprocals::Reciprocals;
+pub use reciprocals::{Division, Reciprocals};
 
 crate::words! {
     /// When HPCC changes its window, and from what.
@@ -43,25 +41,6 @@ crate::words! {
         Number = "exact",
         /// By a table of reciprocals.
         Table = "table",
-    }
-}
-
-/// How HPCC divides by U/η; if by a table, with the table.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub enum Division {
-    /// Exactly.
-    #[default]
-    Exact,
-    /// By a table of reciprocals, which all copies of the configuration share.
-    Table(Arc<Reciprocals>),
-}
-
-/// Makes the table for the largest error that the scenario gives. Without one, division is exact.
-impl Field for Division {
-    fn of(value: Option<&Value>) -> Self {
-        Option::of(value).map_or(Self::Exact, |epsilon| {
-            Self::Table(Arc::new(Reciprocals::new(epsilon)))
-        })
     }
 }
 
@@ -153,8 +132,8 @@ impl HpccConfig {
         }
     }
 
-    /// Returns the constants of this path for fixed point and the table of reciprocals. `None` if
-    /// HPCC computes with real numbers.
+    /// Returns the constants of this path and the table of reciprocals. `None` unless HPCC computes
+    /// in fixed point.
     #[inline]
     fn fixed(&self, path: &PathInfo) -> Option<(Constants, &Reciprocals)> {
         match (self.arithmetic, &self.division, self.format) {
@@ -198,7 +177,7 @@ pub struct Hpcc {
     registers: Option<Box<Registers>>,
 }
 
-/// What an ACK says of one link: the utilisation u', and the time τ over which it was measured.
+/// Measurement of one link by an ACK: the utilisation u', and the time τ over which it was taken.
 #[derive(Clone, Copy)]
 struct Measured {
     in_flight: f64,
@@ -525,7 +504,7 @@ impl Hpcc {
     }
 }
 
-/// What is the same for all links when HPCC reads the telemetry of an ACK.
+/// Values that HPCC uses for all links when it reads the telemetry of an ACK.
 struct Reading {
     format: IntFormat,
     /// Links that report no queue are left out.

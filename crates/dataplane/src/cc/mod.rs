@@ -1,9 +1,8 @@
 //! Congestion control of a sender: its rate and its window. Each scheme has a file. This file has
 //! the shared code, the trait of all schemes, and their list.
 //!
-//! Nothing here sets a timer: controls that the papers describe with timers (DCQCN) replay the
-//! ticks that have passed whenever they are called, which is exact because a rate has no effect
-//! before the next packet is sent.
+//! No control sets a timer. A control whose paper has timers (DCQCN) computes the ticks that have
+//! passed when it is called next. This is exact, because a rate acts only when a packet is sent.
 
 pub mod bolt;
 pub mod dcqcn;
@@ -58,8 +57,7 @@ pub trait Control: Debug + Send + Sized + 'static {
     /// The parameters of the scheme.
     type Config: Clone + Debug + PartialEq + Send + Sync;
 
-    /// Creates the control of a flow that starts at `now`. The clocks of all controls of this crate
-    /// start with the first feedback.
+    /// Creates the control of a flow that starts at `now`.
     fn new(config: &Self::Config, path: &PathInfo, now: Time) -> Self;
 
     /// Handles feedback about packets of the flow. A control ignores the kinds that do not
@@ -359,7 +357,7 @@ macro_rules! define {
         #[derive(Clone, Debug, PartialEq)]
         pub enum ControlConfig {
             $(
-                #[doc = concat!("Of [`", stringify!($name), "`](", stringify!($module), "::", stringify!($name), ").")]
+                #[doc = concat!("Configuration of [`", stringify!($name), "`](", stringify!($module), "::", stringify!($name), ").")]
                 $name(<$module::$name as Control>::Config),
             )*
             /// Configuration of a control from another crate.
@@ -497,7 +495,11 @@ impl Choice for ControlConfig {
             });
         }
         if self.whole_rates() == Some(true) {
-            rules.push(Rule::new(whole_rates(), &[], &[Property::ScanArbiter]));
+            let keys = scheme_of!(self, Of(config) => {
+                let _ = config;
+                const { &["nic", "control", Of::NAME] }
+            }, config.whole_rates_keys);
+            rules.push(Rule::new(whole_rates(keys), &[], &[Property::ScanArbiter]));
         }
         rules
     }
@@ -505,9 +507,9 @@ impl Choice for ControlConfig {
 
 /// Finding: a scan of flows as in ns-3 needs whole rates, and whole rates need the scan.
 // NS3-60
-pub(crate) fn whole_rates() -> Finding {
+pub(crate) fn whole_rates(keys: &'static [&'static str]) -> Finding {
     Finding::wrong(
-        &["nic", "control"],
+        keys,
         "nic.arbiter = \"scan\" works with whole rates, and only it does",
         "set both: nic.arbiter = \"scan\" and arithmetic = \"integer\" of the control, or neither",
     )
@@ -528,7 +530,7 @@ pub(crate) trait Listed: Control {
 
 static LIST: List<Word<ControlConfig>> = List::new(CONTROLS);
 
-/// Adds a control from another crate, as [`add_control`](crate::outside::add_control) does.
+/// Adds a control from another crate, for [`add_control`](crate::outside::add_control).
 pub(crate) fn add<C: Scheme>() {
     let declared = word::<C>(|values| {
         let own = C::configure(C::Params::read(values))?;

@@ -23,6 +23,8 @@ pub struct OutsideControl {
     /// True if the control computes with whole bits per second, false if with real numbers; `None`:
     /// it has no such option.
     pub whole_rates: Option<bool>,
+    /// Keys of a finding about whole rates.
+    pub(super) whole_rates_keys: &'static [&'static str],
     own: Arc<dyn AnyConfig>,
 }
 
@@ -40,6 +42,7 @@ impl OutsideControl {
             rules: C::rules(&config),
             notification: C::notification(&config),
             whole_rates: C::whole_rates(&config),
+            whole_rates_keys: const { &["nic", "control", C::NAME] },
             own: Arc::new(Own::<C>(Arc::new(config))),
         }
     }

@@ -238,24 +238,24 @@ crate::params! {
         ])
             .or(&["equal"])
             .default("\"11%\"", "PRE-11", "of the free shared buffer (BFC paper 6.2.1, HPCC paper 5.1)"),
-        /// It is resumed this far below.
+        /// It is resumed this many bytes below that threshold.
         xon_offset: u64 = Param::size("xon_offset", 0, MAX_SIZE_BYTES)
             .default("\"3072B\"", "PRE-12", "below XOFF (authors' code of HPCC)"),
         /// Headroom of each port and class; `"formula"`: from the rate and delay of its link.
         headroom: Option<u64> = Param::size("headroom", 0, MAX_SIZE_BYTES).or(&["formula"])
             .default("\"formula\"", "PRE-13", "from each link's rate and delay, our choice"),
-        /// Whether headroom is a part of `switch.buffer`, or beside it.
+        /// Headroom is a part of `switch.buffer`, or additional memory.
         headroom_from: HeadroomFrom = Param::word("headroom_from", HeadroomFrom::WORDS)
             .default("\"buffer\"", "PRE-121", "headroom is a part of the switch's memory, our choice"),
-        /// Time from the arrival of a PAUSE or RESUME until the upstream obeys it; a term of the
+        /// Time from the arrival of a pause or resume frame until it takes effect; a term of the
         /// headroom formula.
         response_ps: Time = Param::time("response", 0)
             .default("\"0us\"", "PRE-13", "the upstream obeys at once, our choice"),
         /// Bytes of a pause frame.
         frame_bytes: u16 = Param::size("frame", 1, 1_518)
             .default("\"64B\"", "PRE-13", "smallest Ethernet frame (IEEE 802.1Qbb)"),
-        /// How long a pause lasts; `"quanta"`: for a time, as IEEE 802.1Qbb has it, and the switch
-        /// repeats it.
+        /// Duration of a pause; `"quanta"`: a limited time as in IEEE 802.1Qbb, and the switch
+        /// repeats the pause.
         pause: Pause = Param::word("pause", Pause::WORDS)
             .default("\"until-resumed\"", "PRE-240", "what papers simulate: XOFF holds until XON"),
         /// Time of a pause, in times in which the port sends 512 bits.
@@ -421,21 +421,28 @@ impl Pfc {
         };
         // SW-55: no headroom is large enough for replies that arrive during the whole pause
         if self.accounting == Accounting::Pool {
-            let replies = [Property::AcksWithData, Property::CnpsWithData];
-            rules.extend(replies.map(|class| {
+            let replies = [
+                (Property::AcksWithData, "ack.class = \"control\""),
+                (
+                    Property::CnpsWithData,
+                    "cnp_class = \"control\" in the table of the control",
+                ),
+            ];
+            rules.extend(replies.map(|(class, setting)| {
                 let with = [Property::UnpausableReplies, class];
-                Rule::new(self.unpaused_replies(), &with, &[])
+                Rule::new(self.unpaused_replies(setting), &with, &[])
             }));
         }
         rules
     }
 
     /// Returns the finding about hosts that send ACKs and other replies while their class is
-    /// paused.
-    fn unpaused_replies(&self) -> Finding {
-        let hint = "set ack.pausable = true, or send replies in a class of their own \
-                    (ack.class = \"control\"); profile = \"ns3\" does as the simulator of HPCC, \
-                    which promises nothing";
+    /// paused. `setting` gives the replies a class of their own.
+    fn unpaused_replies(&self, setting: &str) -> Finding {
+        let hint = format!(
+            "set ack.pausable = true, or send replies in a class of their own ({setting}); \
+             profile = \"ns3\" does as the simulator of HPCC, which promises nothing"
+        );
         let hosts = "with ack.pausable = false hosts send replies in a class that is paused, for as \
                      long as the pause lasts:";
         match self.headroom {

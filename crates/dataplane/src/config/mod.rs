@@ -352,7 +352,7 @@ impl Choice for NicConfig {
                 "set cnp = \"on-ack\" in the table of the control, or nic.arbiter = \"ring\"";
         };
         let other = [Property::Scannable, Property::ReceiverDriven];
-        rules.push(Rule::new(whole_rates(), &[], &other));
+        rules.push(Rule::new(whole_rates(&["nic", "control"]), &[], &other));
         rules
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Alpha;
 use crate::param::{Field, Kind, MAX_TIME_PS, Param, Params, Value, Word};
-use crate::properties::{Choice, Finding, Properties, Property, Rule, priorities};
+use crate::properties::{Choice, Finding, Properties, Property, Rule};
 use crate::units::{NS, Time};
 
 /// Selection of the egress queue of its class that a packet joins.
@@ -160,10 +160,10 @@ crate::params! {
         /// Flow-table entries per queue.
         table: u32 = Param::count("table", 1, 1_000_000)
             .default("100", "PRE-20", "flow-table entries per queue (BFC paper 3.3.1)"),
-        /// What names a flow's entry: a hash of it, or its source, source port and length only.
+        /// Key of a flow's entry: a hash of the flow, or only its source, source port and length.
         slot: SlotBy = Param::word("slot", SlotBy::WORDS)
             .default("\"flow\"", "PRE-20", "a hash of the flow (BFC paper 3.3.1)"),
-        /// Which queue a flow gets: an empty one, or that of its hash, empty or not.
+        /// Queue that a flow gets: an empty one, or that of its hash, empty or not.
         by: AssignBy = Param::word("assign", AssignBy::WORDS)
             .default("\"empty\"", "PRE-20", "an empty queue (BFC paper 3.3.1)"),
         /// How long a flow keeps its queue after its last packet has left.
@@ -173,7 +173,7 @@ crate::params! {
         ])
             .default("2.0", "PRE-21", "in 1-hop RTTs (BFC paper 3.3.2)")
             .with("assign", SEARCHED, HASHED),
-        /// The map of empty queues is always up to date, or is read at this interval.
+        /// Interval at which the map of empty queues is updated; `"immediate"`: always up to date.
         bitmap_ps: Option<Time> = Param::time("bitmap", NS).or(&["immediate"])
             .default("\"immediate\"", "PRE-51", "the map of empty queues is always up to date (BFC paper 3.3.1)")
             .with("assign", SEARCHED, HASHED),
@@ -185,12 +185,12 @@ crate::params! {
         start: Start = Param::word("start", Start::WORDS)
             .default("\"rotating\"", "PRE-51", "the search goes on where it stopped (BFC paper 4)")
             .with("assign", SEARCHED, HASHED),
-        /// Numbers without a queue for data where a random search may start, to go on with the first
-        /// queue.
+        /// Additional numbers without a data queue at which a random search may start. It then
+        /// continues with the first queue.
         reserved: u16 = Param::count("reserved", 0, 1000)
             .default("0", "PRE-51", "the search starts at queues for data")
             .with("start", &["random"], "only a search that starts by chance starts there"),
-        /// Which queue a flow takes where none is empty.
+        /// Queue that a flow takes if none is empty.
         when_full: WhenFull = Param::word("when_full", WhenFull::WORDS)
             .default("\"random\"", "PRE-51", "any queue by chance (BFC paper 3.3.1)")
             .with("assign", SEARCHED, HASHED),
@@ -286,13 +286,6 @@ impl Choice for Classify {
             Self::PerFlow => &[FlowQueues],
             Self::Priority { .. } => &[QueuesByHash, PriorityQueues],
         })
-    }
-
-    fn rules(&self) -> Vec<Rule> {
-        match self {
-            Self::Priority { .. } => priorities([Property::StrictOrder, Property::SetsPriority]),
-            _ => Vec::new(),
-        }
     }
 }
 
@@ -390,8 +383,9 @@ impl Choice for Schedule {
                     "\"cyclic\" serves queues by their numbers, and those of `classify` = \"per-flow\" have none",
                     "set schedule = \"round-robin\", or classify to \"dynamic\" or \"hash\"";
             },
-            Self::Strict => priorities([Property::PriorityQueues, Property::SetsPriority]),
-            Self::Drr { .. } | Self::RoundRobin | Self::ShortestRemaining => Vec::new(),
+            Self::Drr { .. } | Self::RoundRobin | Self::ShortestRemaining | Self::Strict => {
+                Vec::new()
+            }
         };
         rules.extend(crate::rules! {
             wrong ["schedule"] with [OneQueue]:

@@ -120,10 +120,10 @@ impl Debug for HopSpec {
 impl Choice for HopSpec {
     fn provides(&self) -> Properties {
         self.declaration()
-            .map_or(Properties::NONE, Declaration::provides)
+            .map_or(Properties::NONE, Choice::provides)
     }
 
     fn rules(&self) -> Vec<Rule> {
-        self.declaration().map_or_else(Vec::new, Declaration::rules)
+        self.declaration().map_or_else(Vec::new, Choice::rules)
     }
 }

@@ -5,8 +5,9 @@
 //! struct with one field per function, and the key `link` of a scenario is a list of names. Switch
 //! and NIC use the same state (`Links`), which acts on their ports through `Ports`.
 //!
-//! To add a scheme, write a file with its configuration (`impl Spec`, `impl Declaration`), its frames
-//! (`impl Frame`) and its state (`impl Link`), and add a line to the list below.
+//! To add a scheme, write a file with its configuration (`impl Spec`, `impl Choice`,
+//! `impl Declaration`), its frames (`impl Frame`) and its state (`impl Link`), and add a line to the
+//! list below.
 
 pub mod cbfc;
 mod cyclic;
@@ -16,7 +17,7 @@ use crate::declaration::{Around, Counter, Declaration, Scheme, Spec};
 use crate::packet::{Packet, PacketId};
 use crate::param::{Params, Word};
 use crate::ports::Ports;
-use crate::properties::{Choice, Properties, Property, Rule};
+use crate::properties::{Choice, Properties, Rule};
 use crate::units::{Rate, Time};
 
 /// Properties of a node's ports, for the state of its links.
@@ -240,12 +241,12 @@ link_schemes!(make_links);
 
 impl Choice for LinkConfig {
     fn provides(&self) -> Properties {
-        let all = self.declarations().map(Declaration::provides);
+        let all = self.declarations().map(Choice::provides);
         all.fold(Properties::NONE, Properties::and)
     }
 
     fn rules(&self) -> Vec<Rule> {
-        self.declarations().flat_map(Declaration::rules).collect()
+        self.declarations().flat_map(Choice::rules).collect()
     }
 }
 
@@ -253,12 +254,19 @@ impl Choice for LinkConfig {
 pub const ALSO_BACKPRESSURE: &[&str] = &["cbfc"];
 
 impl LinkConfig {
+    /// Returns true if links send lost and damaged frames again.
+    // LLR-20
+    #[must_use]
+    pub const fn replays(&self) -> bool {
+        self.replay.is_some()
+    }
+
     /// Returns the reason why the links cannot be carried as frames over sockets, if there is one.
     // LLR-30
     #[must_use]
     pub fn not_carried(&self) -> Option<&'static str> {
-        let has_numbers = self.provides().has(Property::Replays);
-        has_numbers.then_some("links number their frames in the preamble, which no socket carries")
+        self.replays()
+            .then_some("links number their frames in the preamble, which no socket carries")
     }
 }
 

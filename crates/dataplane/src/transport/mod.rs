@@ -62,6 +62,12 @@ macro_rules! define {
             .titled($module::$name::TITLE, $module::$name::ABOUT),
         )*];
 
+        /// Returns the names of the transports that have a property.
+        pub fn names_with(property: Property) -> impl Iterator<Item = &'static str> {
+            let all = [$(($module::$name::NAME, $module::$name::PROVIDES)),*].into_iter();
+            all.filter_map(move |(name, of)| of.has(property).then_some(name))
+        }
+
         /// Evaluates an expression with the type of the transport and its configuration.
         macro_rules! of {
             ($of:expr, $Transport:ident($config:ident) => $call:expr) => {

@@ -47,18 +47,11 @@ use crate::topology::{Graph, Loss};
 
 /// Returns true if the hop scheme prevents drops of data.
 fn is_lossless_by_hop(config: &SwitchConfig, links_lose: bool) -> bool {
-    let links_lose = links_lose && !replays(config);
+    let links_lose = links_lose && !config.link.replays();
     !links_lose
         && config
             .declarations()
             .any(|scheme| scheme.has(Property::NoOverflow))
-}
-
-/// True if links send damaged frames again. All switches have the same schemes of links.
-// LLR-20
-fn replays(config: &SwitchConfig) -> bool {
-    let mut schemes = config.link.declarations();
-    schemes.any(|scheme| scheme.has(Property::Replays))
 }
 
 /// True if a switch drops no packet of classes that it can pause. If a link can lose pause frames,
@@ -373,7 +366,7 @@ fn partition<C: Calendar>(
             elide: plan.elide,
             starts_first: plan.starts_first,
             spraying: plan.switch.path.sprays(),
-            replays: replays(&plan.switch),
+            replays: plan.switch.link.replays(),
             watchdog_patience_ps: plan
                 .switch_configs()
                 .filter_map(|switch| switch.guard)

@@ -62,20 +62,21 @@ pub struct SchemeSpec {
     pub base_rtt: BaseRtt,
     /// Queues of a port, the control queue included; 0 if their number is fixed.
     pub queues: u16,
-    /// Whether `queues` counts those of a port or those of each class.
+    /// Scope of `queues`: a port, or each class.
     pub queues_per: QueuesPer,
     /// Detection of ports with victims.
     pub victims: Option<VictimParams>,
     /// Hop scheme between neighbours, in addition to PFC.
     pub hop: HopSpec,
-    /// Configuration of every switch, without what depends on the network; see [`Self::configure`].
+    /// Configuration of every switch, without the values that depend on the network; see
+    /// [`Self::configure`].
     pub switch: SwitchConfig,
-    /// Configuration of every NIC, without what depends on the network.
+    /// Configuration of every NIC, without the values that depend on the network.
     pub nic: NicConfig,
 }
 
 impl SchemeSpec {
-    /// Returns what the schemes between neighbours declare.
+    /// Returns the declarations of the schemes between neighbours.
     pub fn declarations(&self) -> impl Iterator<Item = &dyn Declaration> {
         self.hop
             .declaration()
@@ -83,7 +84,7 @@ impl SchemeSpec {
             .chain(self.switch.link.declarations())
     }
 
-    /// True if port pairs are exempt that could form a pause cycle.
+    /// True if packets whose ports could be part of a pause cycle cause no pause.
     #[must_use]
     pub fn elides(&self) -> bool {
         self.declarations()
@@ -116,13 +117,7 @@ impl SchemeConfig {
         std::iter::once(&self.switch).chain(self.switch_at.configs())
     }
 
-    /// True if links send damaged frames again.
-    pub(crate) fn replays(&self) -> bool {
-        let mut schemes = self.switch.link.declarations();
-        schemes.any(|scheme| scheme.has(Property::Replays))
-    }
-
-    /// Returns what the schemes between neighbours declare, each scheme once.
+    /// Returns the declarations of the schemes between neighbours, each scheme once.
     pub(crate) fn distinct_schemes(&self) -> Vec<&dyn Declaration> {
         let mut found: Vec<&dyn Declaration> = Vec::new();
         for scheme in self.switches().flat_map(SwitchConfig::declarations) {

@@ -59,11 +59,11 @@ dataplane::params! {
         /// Packets that one ACK answers.
         pub every: u32 = Param::count("every", 1, 100_000)
             .default("1", "PRE-09", "an ACK per packet (HPCC paper 3)"),
-        /// How ACKs go back; `"own"`: by their own hash, `"reverse"`: by the ports by which their
-        /// packets came.
+        /// Path of ACKs; `"own"`: by their own hash, `"reverse"`: through the ports through which
+        /// their packets arrived.
         pub path: AckPath = Param::word("path", AckPath::WORDS)
             .default("\"own\"", "PRE-160", "by its own hash, our choice"),
-        /// PFC holds ACKs of class `"data"` at the host, too.
+        /// A PFC pause at the host also stops ACKs of class `"data"`.
         pub pausable: bool = Param::flag("pausable")
             .default("true", "PRE-81", "PFC holds ACKs of the data class at the host as well"),
     }
@@ -73,8 +73,8 @@ dataplane::params! {
     /// Parameters of the NIC.
     #[derive(Clone, Debug)]
     pub(super) struct Nic {
-        /// Which flow sends next; `"srf"`: the one with the least left, `"cyclic"`: a packet of each
-        /// in the order of numbers that they have by chance.
+        /// Flow that sends next; `"srf"`: the one with the fewest remaining bytes, `"cyclic"`: a
+        /// packet of each, in the order of random numbers of the flows.
         pub order: FlowOrder = Param::word("schedule", FlowOrder::WORDS)
             .default("\"round-robin\"", "PRE-39", "a packet of each flow in turn (authors' code of BFC)"),
         /// Which pauses the NIC obeys.
@@ -153,6 +153,7 @@ impl Nic {
             rate,
         })
     }
+
     /// Returns the configuration of NICs. Recovery and paths are those of a plain network.
     pub(super) fn configure(
         &self,
@@ -168,14 +169,14 @@ impl Nic {
                 interval_ps,
                 bytes,
                 cycle,
-                control: true,
-            }) => (Some(interval_ps), bytes, FrameClass::Control, cycle),
-            Some(Notification::Frames {
-                interval_ps,
-                bytes,
-                cycle,
-                control: false,
-            }) => (Some(interval_ps), bytes, FrameClass::Data, cycle),
+                control,
+            }) => {
+                let class = match control {
+                    true => FrameClass::Control,
+                    false => FrameClass::Data,
+                };
+                (Some(interval_ps), bytes, class, cycle)
+            }
             _ => (None, ack.bytes, ack.class, false),
         };
         NicConfig {

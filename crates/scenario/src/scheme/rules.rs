@@ -1,11 +1,12 @@
-//! Combinations of choices that cannot work, or hardly.
+//! Checks of combinations: errors for those that cannot work, warnings for doubtful ones.
 
 use super::SchemeSpec;
 use crate::reader::Section;
 use dataplane::config::Classify;
 use dataplane::properties::{Choice, Finding, Properties, Property, Rule};
+use dataplane::transport;
 
-/// Reports the findings of all choices of a scheme, equal ones once.
+/// Reports the findings of all choices of a scheme, and equal findings once.
 pub(super) fn check(s: &Section<'_>, spec: &SchemeSpec) {
     let (switch, nic) = (&spec.switch, &spec.nic);
     let choices: [&dyn Choice; 16] = [
@@ -55,7 +56,7 @@ impl Choice for SchemeSpec {
     }
 
     fn rules(&self) -> Vec<Rule> {
-        let mut rules = Vec::new();
+        let mut rules = priorities();
         if self.in_order {
             rules.extend(dataplane::rules! {
                 wrong ["ties", "clock"] without [WholeNanoseconds]:
@@ -75,4 +76,27 @@ impl Choice for SchemeSpec {
         rules.extend(small.map(|finding| Rule::new(finding, &[], &[])));
         rules
     }
+}
+
+/// Returns the rules of three choices that only work together: queues by priority, strict order,
+/// and a transport that sets priorities.
+fn priorities() -> Vec<Rule> {
+    use Property::{PriorityQueues, SetsPriority, StrictOrder};
+    let transports: Vec<_> = transport::names_with(SetsPriority).collect();
+    let finding = Finding::wrong(
+        &["classify", "schedule", "control"],
+        "packets of a transport with priority levels name queues by priority, which are served \
+         strictly in order, and no others do",
+        format!(
+            "set classify = \"priority\", schedule = \"strict\" and control = \"{}\", or none of them",
+            transports.join("\" or \"")
+        ),
+    );
+    let pairs = [
+        (PriorityQueues, StrictOrder),
+        (StrictOrder, SetsPriority),
+        (SetsPriority, PriorityQueues),
+    ];
+    let rule = |(has, lacks)| Rule::new(finding.clone(), &[has], &[lacks]);
+    pairs.map(rule).to_vec()
 }

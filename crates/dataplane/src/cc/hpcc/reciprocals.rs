@@ -1,6 +1,28 @@
-//! The look-up table that stands for a division (HPCC paper §4.3).
+//! The look-up table that replaces a division (HPCC paper §4.3).
 
 use std::fmt;
+use std::sync::Arc;
+
+use crate::param::{Field, Value};
+
+/// How HPCC divides by U/η; if by a table, with the table.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Division {
+    /// Exactly.
+    #[default]
+    Exact,
+    /// By a table of reciprocals, which all copies of the configuration share.
+    Table(Arc<Reciprocals>),
+}
+
+/// Makes the table for the largest error that the scenario gives. Without one, division is exact.
+impl Field for Division {
+    fn of(value: Option<&Value>) -> Self {
+        Option::of(value).map_or(Self::Exact, |epsilon| {
+            Self::Table(Arc::new(Reciprocals::new(epsilon)))
+        })
+    }
+}
 
 /// Largest integer whose reciprocal is needed.
 const LARGEST: u32 = 1 << 22;

@@ -1,7 +1,7 @@
 //! Configuration of BFC at a switch, with one field per design choice (`specs/bfc.md`).
 
-use crate::declaration::{Declaration, Needs, NetworkFacts, lost_pauses};
-use crate::properties::{Finding, Properties, Property, Rule};
+use crate::declaration::{Declaration, Needs, NetworkFacts};
+use crate::properties::{Choice, Finding, Properties, Property, Rule};
 use crate::units::Time;
 
 crate::words! {
@@ -41,8 +41,7 @@ pub struct BfcConfig {
     pub tau_ps: Time,
     /// True if the queue length that is compared with the threshold includes the arriving packet.
     pub count_arriving: bool,
-    /// True if a packet whose flow has no other packet in the switch never pauses its upstream
-    /// queue.
+    /// True if the only packet of a flow in the switch causes no pause.
     pub first_exempt: bool,
     /// 1-hop round trip in ps; `None`: computed from the port's links (propagation both ways).
     pub hrtt_ps: Option<Time>,
@@ -57,7 +56,7 @@ pub struct BfcConfig {
     pub bitmap: Option<BitmapConfig>,
     /// Share of the packets that flow table and pause counters count, in 1/65536.
     pub sampling: u32,
-    /// True if port pairs that could form a pause cycle never pause.
+    /// True if packets whose ingress and egress ports could be part of a pause cycle cause no pause.
     pub elide: bool,
 }
 
@@ -79,33 +78,13 @@ impl BfcConfig {
     };
 }
 
-/// Advice how to repeat lost pauses and resumes of queues.
+/// Advice on how to repeat lost pauses and resumes of queues.
 const REPAIR_QUEUES: &str = "set scheme.bfc.tell = \"edges+bitmap\" to repeat them";
 /// A bitmap has a bit for each queue, so it cannot repeat pauses of flows.
 const REPAIR_FLOWS: &str = "set scheme.bfc.pause = \"queue\", scheme.classify = \"dynamic\" and \
                             scheme.bfc.tell = \"edges+bitmap\" to repeat them";
 
-impl Declaration for BfcConfig {
-    fn name(&self) -> &'static str {
-        "BFC"
-    }
-
-    fn needs(&self) -> Needs {
-        Needs {
-            pauses_queues: true,
-            pauses_flows: self.by == PauseBy::Flow,
-            hop_rtt_ps: self.hrtt_ps,
-            period_ps: self.bitmap.map(|bitmap| bitmap.period_ps),
-            sampling: (self.sampling < ALL_PACKETS).then_some(self.sampling),
-            ..Needs::default()
-        }
-    }
-
-    fn smallest_frame_bytes(&self) -> u16 {
-        let bitmap = self.bitmap.map_or(u16::MAX, |bitmap| bitmap.frame_bytes);
-        self.frame_bytes.min(bitmap)
-    }
-
+impl Choice for BfcConfig {
     fn provides(&self) -> Properties {
         use Property::{
             BlocksBySending, CanDeadlock, Elides, NamesNicQueues, RepeatsPauses, WorksBesideOthers,
@@ -115,19 +94,6 @@ impl Declaration for BfcConfig {
             .with(BlocksBySending, self.by == PauseBy::Flow)
             .with(RepeatsPauses, self.bitmap.is_some())
             .with(Elides, self.elide)
-    }
-
-    fn repair(&self) -> Option<&'static str> {
-        self.bitmap.is_none().then_some(match self.by {
-            PauseBy::Queue => REPAIR_QUEUES,
-            PauseBy::Flow => REPAIR_FLOWS,
-        })
-    }
-
-    fn network(&self, facts: &NetworkFacts, say: &mut dyn FnMut(Finding)) {
-        if let (true, Some(repair)) = (facts.lossy, self.repair()) {
-            say(lost_pauses("BFC", repair)); // BFC-31: a lost resume stays lost
-        }
     }
 
     fn rules(&self) -> Vec<Rule> {
@@ -165,6 +131,49 @@ impl Declaration for BfcConfig {
             (PauseBy::Flow, None) => Vec::new(),
         });
         rules
+    }
+}
+
+impl Declaration for BfcConfig {
+    fn name(&self) -> &'static str {
+        "BFC"
+    }
+
+    fn needs(&self) -> Needs {
+        Needs {
+            pauses_queues: true,
+            pauses_flows: self.by == PauseBy::Flow,
+            hop_rtt_ps: self.hrtt_ps,
+            period_ps: self.bitmap.map(|bitmap| bitmap.period_ps),
+            sampling: (self.sampling < ALL_PACKETS).then_some(self.sampling),
+            ..Needs::default()
+        }
+    }
+
+    fn smallest_frame_bytes(&self) -> u16 {
+        let bitmap = self.bitmap.map_or(u16::MAX, |bitmap| bitmap.frame_bytes);
+        self.frame_bytes.min(bitmap)
+    }
+
+    fn repair(&self) -> Option<&'static str> {
+        let repeats = self.has(Property::RepeatsPauses);
+        (!repeats).then_some(match self.by {
+            PauseBy::Queue => REPAIR_QUEUES,
+            PauseBy::Flow => REPAIR_FLOWS,
+        })
+    }
+
+    fn network(&self, facts: &NetworkFacts, say: &mut dyn FnMut(Finding)) {
+        if let (true, Some(repair)) = (facts.lossy, self.repair()) {
+            // BFC-31: a lost resume stays lost
+            say(Finding::doubtful(
+                &["topology"],
+                "links also lose the pauses and resumes of BFC, and nothing repeats them",
+                format!(
+                    "a queue or flow whose resume is lost stays paused until the next resume; {repair}"
+                ),
+            ));
+        }
     }
 
     fn idle(&self, counted: &dyn Fn(&str) -> u64, say: &mut dyn FnMut(&'static str)) {

@@ -4,7 +4,7 @@ use crate::classes::{DATA_CLASS, TRAFFIC_CLASSES};
 use crate::config::{Alpha, MAX_CLASSES};
 use crate::declaration::{Declaration, Needs, NetworkFacts};
 use crate::param::{Field, Kind, MAX_SIZE_BYTES, Value};
-use crate::properties::{Finding, Properties, Property, Rule};
+use crate::properties::{Choice, Finding, Properties, Property, Rule};
 use crate::units::{Rate, Time};
 
 /// A number of bytes, or a multiple of the bytes in flight on a link.
@@ -280,19 +280,38 @@ impl FloodgateConfig {
     };
 }
 
+impl Choice for FloodgateConfig {
+    // FG-30
+    fn provides(&self) -> Properties {
+        let windows = self.windows();
+        let is_numbered = windows.is_some_and(|windows| windows.numbers_timeout_ps.is_some());
+        Properties::NONE.with(Property::NumbersData, is_numbered)
+    }
+
+    fn rules(&self) -> Vec<Rule> {
+        let mut rules = crate::rules! {
+            wrong ["backpressure", "control"] with [ReceiverDriven]:
+                "Floodgate and the receivers of `control` both limit the packets to a destination, without coordination",
+                "set backpressure = \"none\"";
+        };
+        if self.release == Release::Behind {
+            rules.extend(crate::rules! {
+                wrong ["floodgate", "pfc-tag", "classify"] without [OneQueue, HashedQueues]:
+                    "`release` = \"behind\" needs one queue for all released packets, but `classify` assigns queues \
+                     to flows",
+                    "set release = \"shared\", or classify to \"fifo\" or \"hash\"";
+            });
+        }
+        rules
+    }
+}
+
 impl Declaration for FloodgateConfig {
     fn name(&self) -> &'static str {
         match self.by {
             HoldBy::Windows(_) => "Floodgate",
             HoldBy::Tags(_) => "PFC with tag",
         }
-    }
-
-    // FG-30
-    fn provides(&self) -> Properties {
-        let windows = self.windows();
-        let is_numbered = windows.is_some_and(|windows| windows.numbers_timeout_ps.is_some());
-        Properties::NONE.with(Property::NumbersData, is_numbered)
     }
 
     fn needs(&self) -> Needs {
@@ -376,23 +395,6 @@ impl Declaration for FloodgateConfig {
                 "set scheme.floodgate.table = \"exact\"",
             ));
         }
-    }
-
-    fn rules(&self) -> Vec<Rule> {
-        let mut rules = crate::rules! {
-            wrong ["backpressure", "control"] with [ReceiverDriven]:
-                "Floodgate and the receivers of `control` both limit the packets to a destination, without coordination",
-                "set backpressure = \"none\"";
-        };
-        if self.release == Release::Behind {
-            rules.extend(crate::rules! {
-                wrong ["floodgate", "pfc-tag", "classify"] without [OneQueue, HashedQueues]:
-                    "`release` = \"behind\" needs one queue for all released packets, but `classify` assigns queues \
-                     to flows",
-                    "set release = \"shared\", or classify to \"fifo\" or \"hash\"";
-            });
-        }
-        rules
     }
 
     fn idle(&self, counted: &dyn Fn(&str) -> u64, say: &mut dyn FnMut(&'static str)) {

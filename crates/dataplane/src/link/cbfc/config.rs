@@ -1,10 +1,10 @@
-//! Parameters of CBFC, and what it declares.
+//! Parameters and declaration of CBFC.
 
 use crate::classes::DATA_CLASS;
 use crate::declaration::{Around, Declaration, NetworkFacts, Spec};
 use crate::link::cyclic::CYCLE;
 use crate::param::{Conflict, Field, Kind, Param, Value};
-use crate::properties::{Finding, Properties, Property, Rule};
+use crate::properties::{Choice, Finding, Properties, Property, Rule};
 use crate::units::{Rate, Time, US};
 
 crate::params! {
@@ -115,6 +115,28 @@ impl Spec for CbfcConfig {
     }
 }
 
+impl Choice for CbfcConfig {
+    // CBFC-30, CBFC-34
+    fn provides(&self) -> Properties {
+        Properties::of(&[
+            Property::NoOverflow,
+            Property::CanDeadlock,
+            Property::BlocksBySending,
+        ])
+    }
+
+    fn rules(&self) -> Vec<Rule> {
+        crate::rules! {
+            wrong ["nic", "link", "backpressure"] with [ScanArbiter]:
+                "nic.arbiter = \"scan\" has no credits",
+                "set nic.arbiter = \"ring\", or leave \"cbfc\" out of `link` and `backpressure`";
+            doubtful ["admission", "link", "backpressure"] with [Pfc]:
+                "credits and PFC are both on: whichever acts first hides the other",
+                "credits need no PFC: admission = \"shared-pool\"";
+        }
+    }
+}
+
 impl Declaration for CbfcConfig {
     fn name(&self) -> &'static str {
         "CBFC"
@@ -150,26 +172,6 @@ impl Declaration for CbfcConfig {
         };
         let of_class: u64 = ports.iter().map(of_port).sum();
         of_class * classes.saturating_sub(DATA_CLASS.into()) as u64
-    }
-
-    // CBFC-30, CBFC-34
-    fn provides(&self) -> Properties {
-        Properties::of(&[
-            Property::NoOverflow,
-            Property::CanDeadlock,
-            Property::BlocksBySending,
-        ])
-    }
-
-    fn rules(&self) -> Vec<Rule> {
-        crate::rules! {
-            wrong ["nic", "link", "backpressure"] with [ScanArbiter]:
-                "nic.arbiter = \"scan\" has no credits",
-                "set nic.arbiter = \"ring\", or leave \"cbfc\" out of `link` and `backpressure`";
-            doubtful ["admission", "link", "backpressure"] with [Pfc]:
-                "credits and PFC are both on: whichever acts first hides the other",
-                "credits need no PFC: admission = \"shared-pool\"";
-        }
     }
 
     fn idle(&self, counted: &dyn Fn(&str) -> u64, say: &mut dyn FnMut(&'static str)) {

@@ -1,8 +1,8 @@
-//! Parameters of LLR, and what it declares.
+//! Parameters and declaration of LLR.
 
 use crate::declaration::{Around, Declaration, NetworkFacts, Spec};
 use crate::param::{Conflict, Param};
-use crate::properties::{Finding, Properties, Property, Rule};
+use crate::properties::{Choice, Finding, Rule};
 use crate::units::{NS, Rate, Time};
 
 /// Bytes of an acknowledgement: a control ordered set.
@@ -96,6 +96,23 @@ impl Spec for LlrConfig {
     }
 }
 
+impl Choice for LlrConfig {
+    // LLR-30
+    fn rules(&self) -> Vec<Rule> {
+        crate::rules! {
+            wrong ["nic", "link"] with [ScanArbiter]:
+                "nic.arbiter = \"scan\" is that of another simulator, which has no LLR",
+                "set nic.arbiter = \"ring\", or leave \"llr\" out of `link`";
+            wrong ["recovery", "link"] with [AnnouncesDrops]:
+                "recovery = \"ideal\" informs senders of each frame that a link loses, and LLR sends these frames again",
+                "set another recovery, or leave \"llr\" out of `link`";
+            wrong ["pfc", "link"] with [DelayedPauses]:
+                "pfc.response delays pause frames behind later frames, and LLR hands frames over in their order",
+                "set pfc.response = \"0us\", or leave \"llr\" out of `link`";
+        }
+    }
+}
+
 impl Declaration for LlrConfig {
     fn name(&self) -> &'static str {
         "LLR"
@@ -103,10 +120,6 @@ impl Declaration for LlrConfig {
 
     fn smallest_frame_bytes(&self) -> u16 {
         SET_BYTES
-    }
-
-    fn provides(&self) -> Properties {
-        Properties::of(&[Property::Replays])
     }
 
     // LLR-13
@@ -124,21 +137,6 @@ impl Declaration for LlrConfig {
                 ),
                 "a port sends only if its buffer has room for a largest frame: raise llr.bytes",
             ));
-        }
-    }
-
-    // LLR-30
-    fn rules(&self) -> Vec<Rule> {
-        crate::rules! {
-            wrong ["nic", "link"] with [ScanArbiter]:
-                "nic.arbiter = \"scan\" is that of another simulator, which has no LLR",
-                "set nic.arbiter = \"ring\", or leave \"llr\" out of `link`";
-            wrong ["recovery", "link"] with [AnnouncesDrops]:
-                "recovery = \"ideal\" informs senders of each frame that a link loses, and LLR sends these frames again",
-                "set another recovery, or leave \"llr\" out of `link`";
-            wrong ["pfc", "link"] with [DelayedPauses]:
-                "pfc.response delays pause frames behind later frames, and LLR hands frames over in their order",
-                "set pfc.response = \"0us\", or leave \"llr\" out of `link`";
         }
     }
 

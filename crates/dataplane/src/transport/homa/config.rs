@@ -3,7 +3,7 @@
 use super::Homa;
 use crate::declaration::Around;
 use crate::param::{self, Conflict, Param};
-use crate::properties::{Properties, Property, Rule, priorities};
+use crate::properties::{Properties, Property, Rule};
 use crate::transport::{Acted, Declared, prompt_replies, timeout, window};
 use crate::units::Time;
 
@@ -82,8 +82,7 @@ impl Declared for Homa {
 
     // HOM-05
     fn rules() -> Vec<Rule> {
-        let levels = priorities([Property::PriorityQueues, Property::StrictOrder]);
-        [prompt_replies(Self::NAME), levels].concat()
+        prompt_replies(Self::NAME)
     }
 
     /// 0 stands for what the traffic decides ([`Homa::complete`]).
