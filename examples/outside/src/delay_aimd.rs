@@ -1,8 +1,8 @@
 //! `control = "delay-aimd"`: a window that grows while packets wait little, and shrinks when they wait long.
 //!
-//! Each ACK tells the sender the round trip of its packet. What exceeds the base round trip is the time in queues. Below
-//! the target the window grows by `step` per round trip. Above the target it shrinks to `keep` of its size, at most
-//! once per round trip.
+//! Each ACK gives the round trip of its packet. The part above the base round trip is the time in queues. Below the
+//! target the window grows by `step` per round trip. Above the target it shrinks to `keep` of its size, at most once per
+//! round trip.
 
 use dataplane::cc::{Control, Feedback, PathInfo, Scheme, floor_window};
 use dataplane::param::{Conflict, Param};
@@ -30,8 +30,8 @@ pub struct DelayAimd {
     shrinks_from_ps: Time,
 }
 
-/// What the rest of Backwater knows of the scheme. The table `[scheme.delay-aimd]`, its checks and its documentation
-/// follow from the parameters.
+/// Declaration of the scheme. The table `[scheme.delay-aimd]`, its checks and its documentation follow from the
+/// parameters.
 impl Scheme for DelayAimd {
     const NAME: &'static str = "delay-aimd";
     const TITLE: &'static str = "Delay AIMD";

@@ -1,10 +1,10 @@
 //! DCQCN's sender, the reaction point (rules in `specs/dcqcn.md`).
 //!
-//! The scheme lives on timers: one lets α decay, one raises the rate, and in the vendor's form one
-//! looks for CNPs. None of them is armed. When somebody asks, the ticks that lie in the past are
-//! replayed in order of time; nobody can tell the difference, since a rate acts only when a packet
-//! is sent. Ticks of α that lie between two CNPs are one power of 1 − g, and ticks of the rate end
-//! early once they change nothing, so a long silence costs no more than the way back to line rate.
+//! DCQCN has timers: one lets α decay, one raises the rate, and in the vendor's form a third one
+//! checks for CNPs. The simulator schedules none of them. Each call computes the ticks that have
+//! passed, in order of time. The result is the same, because a rate acts only when a packet is sent.
+//! All ticks of α between two CNPs are one power of 1 − g. Ticks that no longer change the rate are
+//! skipped, so a long silence costs no more than the ticks up to line rate.
 
 use super::{
     ARITHMETIC, Arithmetic, Control, Feedback, Limit, Notification, PathInfo, Scheme, WINDOW,
@@ -126,11 +126,11 @@ pub struct Dcqcn {
     timer_stage: u32,
     /// Increase events of the byte counter since the last reduction.
     byte_stage: u32,
-    /// A CNP has ever come.
+    /// True after the first CNP.
     started: bool,
-    /// Only if CNPs are sampled: a CNP came since the last tick of the α timer.
+    /// True if a CNP arrived since the last tick of the α timer. Only if CNPs are sampled.
     alpha_cnp: bool,
-    /// Only if CNPs are sampled: a CNP came since the last tick of the decrease timer.
+    /// True if a CNP arrived since the last tick of the decrease timer. Only if CNPs are sampled.
     decrease_cnp: bool,
 }
 
@@ -346,7 +346,7 @@ impl Dcqcn {
         self.rate_bps = (self.rate_bps + self.target_bps) / 2.0;
     }
 
-    /// Handles a CNP that acts at once: it cuts the rate and raises α.
+    /// Reacts to a CNP immediately: cuts the rate and raises α.
     fn react(&mut self, config: &DcqcnConfig, path: &PathInfo, now: Time) {
         if now < self.decrease_at_ps {
             return; // DCQCN-07
@@ -363,7 +363,7 @@ impl Dcqcn {
         self.started = true;
     }
 
-    /// Handles a CNP that is sampled: the next ticks of the timers act on it.
+    /// Records a CNP. The next ticks of the timers react to it.
     fn note(&mut self, config: &DcqcnConfig, now: Time) {
         let period_ps = config.decrease_interval_ps.max(1);
         if self.started {
@@ -382,7 +382,7 @@ impl Dcqcn {
         self.decrease_cnp = true; // DCQCN-10
     }
 
-    /// Handles a tick of the decrease timer that finds a CNP: the rate is cut.
+    /// Handles a tick of the decrease timer after a CNP: cuts the rate.
     fn decrease_tick(&mut self, config: &DcqcnConfig, path: &PathInfo) {
         let now = self.decrease_at_ps;
         self.settle_alpha(config, now); // DCQCN-18
@@ -404,8 +404,8 @@ impl Dcqcn {
         self.increase_at_ps = now.saturating_add(config.increase_timer_ps.max(1)); // DCQCN-12
     }
 
-    /// Brings α to `until`, ticks at `until` included. Called only at CNPs and reductions, so that
-    /// its rounding does not depend on how often somebody looks at the rate.
+    /// Computes the ticks of α up to and including `until`. Called only at CNPs and reductions, so
+    /// that the rounding of α does not depend on the number of calls that read the rate.
     fn settle_alpha(&mut self, config: &DcqcnConfig, until: Time) {
         let period_ps = config.alpha_timer_ps.max(1);
         let ticks = ticks_until(self.alpha_at_ps, period_ps, until);

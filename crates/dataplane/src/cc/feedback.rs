@@ -1,4 +1,4 @@
-//! What a control learns: what the sender sends, and what the network returns.
+//! Input of a control: the packets that the sender sends, and the feedback of the network.
 
 use crate::int::Telemetry;
 use crate::packet::Notice;

@@ -1,6 +1,7 @@
-//! PowerTCP's sender: the window follows the power of the path's fullest link, the product of what
-//! arrives there and of what it holds (rules in `specs/powertcp.md`). What it shares with θ-PowerTCP,
-//! which takes the power from round trips (`theta_powertcp.rs`), stands first.
+//! PowerTCP's sender: the window follows the power of the path's fullest link. Power is the product
+//! of the arrival rate and of the bytes queued and in flight (rules in `specs/powertcp.md`). The code
+//! that θ-PowerTCP also uses comes first. That variant computes the power from round trips
+//! (`theta_powertcp.rs`).
 
 use super::{ADDITIVE_INCREASE, Control, Feedback, Increase, PathInfo, Scheme, floor_window};
 use crate::int::{IntFormat, IntHop, MAX_HOPS, Telemetry};
@@ -105,7 +106,7 @@ crate::params! {
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct PowerTcpConfig {
         ..
-        /// Those of both forms.
+        /// Parameters of both forms.
         pub power: PowerConfig,
         /// Which window the power divides: that of the packet, or one of each round trip.
         pub reference: Reference = Param::word("reference", Reference::WORDS)

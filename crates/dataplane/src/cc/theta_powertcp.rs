@@ -12,7 +12,7 @@ pub struct ThetaPowerTcp {
     window: PowerWindow,
     /// An ACK beyond this byte is of a packet sent after the last change of the window.
     round_end: u64,
-    /// Round trips that the last ACK reported; `None` before the first ACK.
+    /// Round trip of the last ACK, and the smallest one; `None` before the first ACK.
     last: Option<RoundTrip>,
 }
 

@@ -12,7 +12,7 @@
 //! [`watchdog`](crate::watchdog) of PFC (key `guard`).
 //!
 //! To add a hop scheme, write:
-//! 1. a file with its configuration (`impl Declaration`), its frames (`impl Frame`, see
+//! 1. a file with its configuration (`impl Choice`, `impl Declaration`), its frames (`impl Frame`, see
 //!    [`packet`](crate::packet)) and its state (`impl HopScheme`);
 //! 2. a line in the list, and a line for the value that selects it in scenarios (`impl Spec`).
 //!    Another value can select another configuration of the same scheme.

@@ -14,28 +14,29 @@ crate::params! {
     /// Parameters of PFC with tag.
     #[derive(Clone, Copy, Debug)]
     pub struct PfcTag {
-        /// Pause threshold of the egress queue at the last hop, and of what is held elsewhere.
+        /// A destination is paused above this: at the last hop by the bytes of the egress queue,
+        /// elsewhere by the parked bytes of the destination.
         threshold: Amount = Param::either("threshold", Amount::KINDS)
             .default("1.0", "PRE-103", "hop BDPs, not in the paper, our choice"),
-        /// Resumed this many bytes below.
+        /// It is resumed this many bytes below that threshold.
         resume_below: u64 = Param::size("resume_below", 0, MAX_SIZE_BYTES)
             .default("\"0B\"", "PRE-103", "resumed below the same threshold, our choice"),
-        /// Pauses reach hosts, too.
+        /// Switches also pause hosts.
         hosts: bool = Param::flag("hosts")
             .default("false", "PRE-103", "switches only (Floodgate paper B)"),
         /// VOQs of a switch.
         voqs: Option<u16> = VOQS,
         /// A switch that forwards up and down keeps half of the VOQs for destinations below it.
         groups: bool = GROUPS,
-        /// Released packets join the egress queue, or one behind it, which sends when no other
-        /// packet waits (at most four traffic classes).
+        /// Released packets join the egress queue, or a separate queue that sends only when no
+        /// other packet waits (at most four traffic classes).
         release: Release = RELEASE,
-        /// The ingress pipeline hears of empty VOQs at multiples of this time.
+        /// The ingress pipeline learns of empty VOQs only at multiples of this time.
         vup_ps: Option<Time> = VUP,
-        /// Whether ECN counts what is held for the egress, too.
+        /// Bytes that ECN counts: those in the egress queue, or also those parked for its port.
         ecn: SeenByEcn = SEEN_BY_ECN,
-        /// Whether INT of a packet that was held tells the bytes of all VOQs, or always those of the
-        /// egress queue.
+        /// Bytes that the INT of a packet that was parked reports: those of all VOQs, or those of
+        /// the egress queue.
         int: SeenByInt = SEEN_BY_INT,
         /// Bytes of a pause and a resume.
         frame_bytes: u16 = Param::size("frame", 1, 1_518)

@@ -51,15 +51,15 @@ crate::params! {
     /// The table of a scenario.
     #[derive(Debug)]
     pub(crate) struct GoBackNParams {
-        /// Silence after which everything that is not acknowledged is sent again.
+        /// Time without progress after which all unacknowledged packets are sent again.
         timeout_ps: Option<Time> = Param::time("timeout", US).or(&["off"])
             .default("\"10ms\"", "PRE-08", "longer than any queue of these networks, our choice")
             .in_network(InNetwork::Timeout),
-        /// After this time the receiver may complain about the same packet again.
+        /// Time after which the receiver may repeat a NAK for the same packet.
         nak_interval_ps: Option<Time> = Param::time("nak_interval", 1).or(&["off"])
             .default("\"off\"", "PRE-85", "one NAK per missing packet, the timeout does the rest, our choice")
             .in_network(InNetwork::Timeout),
-        /// What the receiver does with packets that it had before.
+        /// Reaction of the receiver to repeated packets.
         repeats: Repeats = Param::word("repeats", Repeats::WORDS)
             .default("\"acknowledge\"", "PRE-85", "a packet had before is acknowledged again, our choice"),
     }

@@ -125,7 +125,7 @@ dataplane::params! {
     /// Parameters of ECN.
     #[derive(Clone, Debug)]
     pub(super) struct Ecn {
-        /// Thresholds for each of several rates, in the place of the four keys below.
+        /// Thresholds for each of several rates, instead of the four keys below.
         profiles: Vec<Profile> = Param::tables("profiles", "profile", Profile::PARAMS)
             .absent("the four keys below hold for all rates"),
         /// Up to this queue length no packet is marked.
@@ -147,8 +147,7 @@ dataplane::params! {
         /// When a packet is marked.
         at: At = Param::word("at", At::WORDS)
             .default("\"dequeue\"", "PRE-17", "when the packet leaves (authors' code of HPCC)"),
-        /// Where the chance of marks comes from; `"own"`: a stream of each switch, `"ns3"`: as in
-        /// ns-3.
+        /// Random numbers for marks; `"own"`: a stream of each switch, `"ns3"`: as in ns-3.
         draws: Draws = Param::word("draws", Draws::WORDS)
             .default("\"own\"", "PRE-82", "each switch has its own stream, our choice"),
     }

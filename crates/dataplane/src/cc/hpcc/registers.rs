@@ -1,5 +1,5 @@
 //! A window per link (HPCC paper App. A.3, Eq. 7): each follows its own link as if the path had no
-//! other, and the flow's window is their α-mean. Large α comes to max-min fairness, 1 to
+//! other, and the flow's window is their α-mean. A large α gives max-min fairness, α = 1
 //! proportional fairness.
 
 use super::{HpccConfig, compute_window};

@@ -80,7 +80,7 @@ crate::params! {
         /// Data and credits are numbered, so that windows outlive losses.
         loss: Loss = Param::word("loss", Loss::WORDS)
             .default("\"numbers\"", "PRE-109", "data and credits are numbered (Floodgate paper 4.3)"),
-        /// Silence before a switch asks (switchSYN).
+        /// Time without a credit before a switch sends a request (switchSYN).
         timeout_ps: Time = Param::time("timeout", US)
             .default("\"1ms\"", "PRE-109", "of silence before a switchSYN (authors' code of Floodgate)")
             .in_network(InNetwork::Timeout)
@@ -95,29 +95,30 @@ crate::params! {
         voqs: Option<u16> = VOQS,
         /// A switch that forwards up and down keeps half of the VOQs for destinations below it.
         groups: bool = GROUPS,
-        /// Released packets join the egress queue, or one behind it, which sends when no other
-        /// packet waits (at most four traffic classes).
+        /// Released packets join the egress queue, or a separate queue that sends only when no
+        /// other packet waits (at most four traffic classes).
         release: Release = RELEASE,
-        /// The ingress pipeline hears of empty VOQs at multiples of this time.
+        /// The ingress pipeline learns of empty VOQs only at multiples of this time.
         vup_ps: Option<Time> = VUP,
-        /// Whether ECN counts what is held for the egress, too.
+        /// Bytes that ECN counts: those in the egress queue, or also those parked for its port.
         ecn: SeenByEcn = SEEN_BY_ECN,
-        /// Whether INT of a packet that was held tells the bytes of all VOQs, or always those of the
-        /// egress queue.
+        /// Bytes that the INT of a packet that was parked reports: those of all VOQs, or those of
+        /// the egress queue.
         int: SeenByInt = SEEN_BY_INT,
-        /// Hosts are paused by destination above this much held: hop BDPs of their link, or a size.
+        /// A host is paused for a destination above this many parked bytes: hop BDPs of its link, or
+        /// a size.
         dst_pause: Option<Amount> = Param::either("dst_pause", Amount::KINDS).or(&["off"])
             .default("\"off\"", "PRE-114", "the practical design needs no hosts (Floodgate paper 4.3)"),
-        /// They are resumed this many bytes below.
+        /// The host is resumed this many bytes below that threshold.
         dst_resume_below: u64 = Param::size("dst_resume_below", 0, MAX_SIZE_BYTES)
             .default("\"0B\"", "PRE-114", "resumed below the same threshold (Floodgate paper 4.3)")
             .without("dst_pause", &["off"], NO_HOSTS),
-        /// Which bytes count for that: all that are held of the destination, or what this very host
-        /// sent to it and is still here, queued or held, above its first 4096 bytes.
+        /// Bytes that are compared: all parked bytes of the destination, or the queued and parked
+        /// bytes from this host to it, beyond the first 4096.
         dst_pause_by: HostPauseBy = Param::word("dst_pause_by", HostPauseBy::WORDS)
             .default("\"held\"", "PRE-114", "by what VOQs hold (Floodgate paper 4.3)")
             .without("dst_pause", &["off"], NO_HOSTS),
-        /// Bytes of a pause, a resume and a question.
+        /// Bytes of a pause, a resume or a switchSYN.
         frame_bytes: u16 = Param::size("frame", 1, 1_518)
             .default("\"64B\"", "PRE-108", "of a pause or question, smallest Ethernet frame, our choice"),
     }
