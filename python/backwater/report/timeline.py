@@ -47,7 +47,6 @@ class Written:
 
     path: Path
     events: int
-    from_ps: int
     cut_ps: int | None
     """End of the trace if the limit of events cut it; None: the trace is complete."""
 
@@ -97,7 +96,7 @@ def write(
                 file.write(_ENCODE(event) + ",\n")
                 events += 1
         file.write(",\n".join(map(_ENCODE, tracks.names())) + "\n]}\n")
-    return Written(path, events, low, cut)
+    return Written(path, events, cut)
 
 
 def _within(part: _Part, low: int, high: int) -> _Part:
