@@ -1,4 +1,4 @@
-// Records of the links of each flow's path (L of Algorithm 1), and their changes since the last ACK.
+// Records of the links of each flow's path (L of Algorithm 1), and the changes that an ACK has since then.
 //
 // Paper: Li et al., "HPCC: High Precision Congestion Control", 3.2 (Algorithm 1, lines 4, 5 and 27), 4.1.
 // Rules: HPCC-09, HPCC-10 (first ACK and new path), HPCC-12 (smaller queue), HPCC-19 (record), HPCC-20

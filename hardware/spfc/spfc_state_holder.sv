@@ -2,8 +2,8 @@
 //
 // Paper: V-A, the truth table of Fig. 10, and IV-B. Rules: SPFC-11 (SH takes the output of the rate
 // counter over when the timeout clock runs out), SPFC-12 (a PAUSE resets it until the RESUME),
-// SPFC-16 (option: a port waits for its first RESUME), SPFC-17 (one state per port: a pause of any
-// class resets it), SPFC-20 (option: a RESUME sets the state at once).
+// SPFC-16 (option: a port waits for its first RESUME), SPFC-17 (one state per port: it is 0 while
+// any class is paused), SPFC-20 (option: a RESUME sets the state at once).
 //
 //   paused | clock runs out | counter | next state
 //   -------+----------------+---------+-----------
