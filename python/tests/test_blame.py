@@ -240,7 +240,7 @@ def test_an_account_beside_the_run_is_used_only_with_its_digest(tmp_path, comman
     for more in ([], ["--record"]):
         later = command("explain", run.path, *more)
         assert later.stdout == recorded.stdout
-        using = f"using the account in {beside}: the same run, with the same digest"
+        using = f"using the delay breakdown in {beside}: the same run, with the same digest"
         assert later.stderr.splitlines() == [using]
     assert command("explain", beside).stderr == ""
     other = simulated(tmp_path / "plain.toml", scheme="bfc", seed=7, out=run.path, force=True)

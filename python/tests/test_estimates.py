@@ -204,8 +204,8 @@ def test_what_is_assumed_is_told(tmp_path, command):
     assert done.stderr == ""
     operations = tmp_path / "work.parquet"
     for words, says in [
-        ((operations,), "nothing says what the network is: one NIC of 400 Gbps for each rank"),
-        ((scenario(tmp_path, RACKS, one(ranks=6)),), "the topology is not a network of messages"),
+        ((operations,), "no network is given: one NIC of 400 Gbps for each rank"),
+        ((scenario(tmp_path, RACKS, one(ranks=6)),), "an estimate has no network of messages for this topology"),
     ]:
         done = command("estimate", *words)
         assert says in done.stderr

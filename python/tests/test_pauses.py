@@ -198,6 +198,6 @@ def test_the_command_shows_ports_trees_and_victims(run, command, tmp_path):
     )
     hint = command("pauses", str(trees.path)).stdout
     assert "trees (" in hint
-    assert "Not recorded: which flows pauses held" in hint
+    assert "Not recorded: which flows were paused although" in hint
     with pytest.raises(backwater.RunError, match="pause_causes was not recorded"):
         pauses.trees(plain)

@@ -89,7 +89,8 @@ pub(crate) fn claim(dir: &Path, force: bool) -> Result<Lock, Error> {
             dir,
             format!(
                 "contains `{name}`, which is not a result of a run; \
-                 choose an empty or new directory, or use --force to write beside it"
+                 choose an empty or new directory, or write beside it with --force (Python: \
+                 force=True)"
             ),
         )),
         _ => lock(dir),

@@ -271,7 +271,7 @@ def with_accounts(runs: Mapping[str, RunFiles], record: bool) -> dict[str, RunFi
     beside = [str(one.path) for name, one in found.items() if one and one is not runs[name]]
     if beside:
         same = "the same run" if len(beside) == 1 else "the same runs"
-        say(f"using the account in {', '.join(beside)}: {same}, with the same digest")
+        say(f"using the delay breakdown in {', '.join(beside)}: {same}, with the same digest")
     return {
         name: one or (_repeated_with_account(runs[name]) if record else runs[name])
         for name, one in found.items()

@@ -85,15 +85,15 @@ def _given(workload: Path, networks: list[str]) -> tuple[list[str], list[str]]:
     """Return the network of a workload, and a warning if it is assumed."""
     from backwater.workloads import estimates
 
-    why, how = "nothing says what the network is", ", or name the scenario"
+    why, how = "no network is given", ", or name the scenario"
     if workload.suffix == ".toml":
         networks = networks or estimates.of_scenario(workload).networks
-        why, how = "the topology is not a network of messages that an estimate knows", ""
+        why, how = "an estimate has no network of messages for this topology", ""
     if networks:
         return networks, []
     return [estimates.ASSUMED], [
         f"{why}: one NIC of 400 Gbps for each rank, and 1 µs between any two, are assumed; "
-        f"say it by --network{how}"
+        f"set the network by --network{how}"
     ]
 
 

@@ -53,7 +53,7 @@ def _unrecorded(run: RunFiles) -> list[str]:
     trees = "" if has_trees(run) else "which pause caused which (trees), and "
     again = run.path.with_name(f"{run.path.name}-pauses")
     return [
-        f"Not recorded: {trees}which flows pauses held on their way elsewhere (victims).",
+        f"Not recorded: {trees}which flows were paused although they go elsewhere (victims).",
         "The same run with it:",
         f"  backwater run {run.path / 'resolved.toml'} --set {RECORD} -o {again}",
     ]

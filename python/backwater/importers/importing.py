@@ -233,7 +233,7 @@ def import_simai(
     count = ranks or workload.all_gpus or (known.hosts if known else None)
     if count is None:
         count = simai_operations.default_ranks(workload)
-        notes.append(f"nothing says how many GPUs there are: {count} are taken; see --ranks")
+        notes.append(f"the number of GPUs is not given: {count} are assumed; see --ranks")
     elif ranks and workload.all_gpus and ranks != workload.all_gpus:
         notes.append(f"{ranks} ranks are taken in the place of all_gpus: {workload.all_gpus}")
     if send_latency is None:

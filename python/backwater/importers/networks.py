@@ -125,8 +125,8 @@ def non_blocking(hosts: int, nics: int = 1) -> Network:
     """
     switches = "one switch" if nics == 1 else f"{nics} switches, one for each NIC of a host,"
     note = (
-        f"nothing says what the network is: {hosts} hosts on {switches} with links of "
-        f"{rate(DEFAULT_RATE_BPS)} and {time(DEFAULT_DELAY_PS)} are taken; give it by --topology, "
+        f"no network is given: {hosts} hosts on {switches} with links of "
+        f"{rate(DEFAULT_RATE_BPS)} and {time(DEFAULT_DELAY_PS)} are assumed; set it by --topology, "
         "or by --set topology.link.rate=100Gbps and the like"
     )
     return replace(_default({}, hosts, nics), note=note)

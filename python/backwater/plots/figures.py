@@ -401,8 +401,8 @@ def pauses(runs: Runs) -> Chart:
     return Chart(
         "pauses",
         "Time paused by PFC",
-        "Share of the run during which ports were held by PFC, by the tier that has to wait and "
-        "the tier it sends to.",
+        "Share of the run during which PFC paused ports, by the tier that has to wait and the tier "
+        "it sends to.",
         "bars",
         [View("", [Panel("", x, y, lines)])] if any_pause else [],
         table=Table(

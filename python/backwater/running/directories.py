@@ -14,7 +14,7 @@ from backwater._base.files import cannot_write
 from backwater.errors import RunError
 from backwater.results import HOST, RECORDED_FILES, REPORT, RESULTS, RUN_FILES, STORE, SUMMARY
 
-_ALTERNATIVES = "choose another directory, or use --force to replace it"
+_ALTERNATIVES = "choose another directory, or replace it with --force (Python: force=True)"
 _SHORT_KEY = 8
 """Number of characters of a key in the name of a directory."""
 
@@ -89,7 +89,8 @@ def _refuse_foreign(what: str, path: Path, entries: Iterable[Path], ours: Iterab
     if foreign is not None:
         raise RunError(
             f"{path}: is not empty, and `{foreign}` is not a file of {what} of this version; "
-            "choose a new directory, delete this one, or use --force to write beside it"
+            "choose a new directory, delete this one, or write beside it with --force (Python: "
+            "force=True)"
         )
 
 
