@@ -31,13 +31,6 @@ class Interval:
     count: int
 
     @property
-    def half_width(self) -> float | None:
-        """Half of the interval's width."""
-        if self.low is None or self.high is None:
-            return None
-        return (self.high - self.low) / 2
-
-    @property
     def excludes_zero(self) -> bool:
         """True if there is an interval, and all of it is above zero or all below."""
         return self.low is not None and self.high is not None and not self.low <= 0 <= self.high
