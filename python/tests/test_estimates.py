@@ -205,7 +205,7 @@ def test_what_is_assumed_is_told(tmp_path, command):
     operations = tmp_path / "work.parquet"
     for words, says in [
         ((operations,), "no network is given: one NIC of 400 Gbps for each rank"),
-        ((scenario(tmp_path, RACKS, one(ranks=6)),), "an estimate has no network of messages for this topology"),
+        ((scenario(tmp_path, RACKS, one(ranks=6)),), "an estimate has no network of messages"),
     ]:
         done = command("estimate", *words)
         assert says in done.stderr
