@@ -106,30 +106,26 @@ class Imported:
         return "\n".join("\n".join(lines) + "\n" for lines in parts)
 
 
-def _given(wishes: Wishes, findings: Findings) -> Network | None:
-    """Read the topology file of the user, if there is one."""
-    return networks.of_file(wishes.topology, findings) if wishes.topology is not None else None
-
-
 def _network(
     path: Path,
     wishes: Wishes,
-    given: Network | None,
     ranks: int,
     findings: Findings,
     default: Callable[[], Network] | None = None,
     nics: int = 1,
+    known: Network | None = None,
 ) -> Network:
     """Return the network, and check that it has a host for each rank.
 
-    Warns if hosts may have fewer ports than the messages use NICs.
+    ``known`` is the network of the user's topology file, if it was read already. Warns if hosts may
+    have fewer ports than the messages use NICs.
     """
     if wishes.topology is not None and wishes.sets:
         findings.fail(
             "--topology and --set topology... say the same twice", None, "use one of them"
         )
-    if given is not None:
-        network = given
+    if wishes.topology is not None:
+        network = known or networks.of_file(wishes.topology, findings)
     elif wishes.sets:
         network = networks.of_sets(wishes.sets, ranks, findings, nics)
     elif default is not None:
@@ -164,8 +160,7 @@ def import_goal(path: Path, wishes: Wishes, host: str = "loggopsim") -> Imported
         schedule = goal.read_text_file(path, findings)
     operations = goal_operations.convert(str(path), schedule, goal_operations.HOSTS[host], findings)
     nics = goal_operations.nics(schedule)
-    given = _given(wishes, findings)
-    network = _network(path, wishes, given, operations.ranks, findings, nics=nics)
+    network = _network(path, wishes, operations.ranks, findings, nics=nics)
     estimate = [goal_operations.HOSTS[host].estimate]
     return Imported(path, "goal", network, findings, operations, estimate=estimate, nics=nics)
 
@@ -176,7 +171,7 @@ def import_htsim(path: Path, wishes: Wishes, end: str | None = None) -> Imported
     text = read_text(path, findings, "connection matrix")
     matrix = htsim.parse(str(path), text.splitlines(), findings)
     end_ps = None if end is None else _end(end, findings)
-    network = _network(path, wishes, _given(wishes, findings), matrix.nodes, findings)
+    network = _network(path, wishes, matrix.nodes, findings)
     end_ps = htsim_operations.find_end(matrix, end_ps, network.fastest_bps(), findings)
     networks.fail_links(network, matrix.failures, findings)
     htsim_operations.warn_of_priorities(matrix, findings)
@@ -208,7 +203,7 @@ def import_msccl(
     operations = msccl_operations.convert(
         str(path), algorithm, size, reduction_ps_per_byte, findings
     )
-    network = _network(path, wishes, _given(wishes, findings), operations.ranks, findings)
+    network = _network(path, wishes, operations.ranks, findings)
     imported = Imported(path, "msccl", network, findings, operations)
     if size_bytes is None:
         imported.notes.append("an algorithm has no size: 1 MiB is taken; give it by --size")
@@ -228,7 +223,7 @@ def import_simai(
     latency = simai_operations.latency(word, findings)
     text = read_text(path, findings, "workload")
     workload = simai.parse(str(path), text.splitlines(), findings)
-    known = _given(wishes, findings)
+    known = networks.of_file(wishes.topology, findings) if wishes.topology else None
     notes = []
     count = ranks or workload.all_gpus or (known.hosts if known else None)
     if count is None:
@@ -246,7 +241,7 @@ def import_simai(
         count, servers or simai_operations.DEFAULT_SERVER, latency, passes
     )
     operations = simai_operations.convert(str(path), workload, settings, findings)
-    network = _network(path, wishes, known, count, findings)
+    network = _network(path, wishes, count, findings, known=known)
     return Imported(
         path,
         "simai",
@@ -290,8 +285,7 @@ def import_chakra(
     def default() -> Network:
         return replace(networks.of_dimensions(dimensions), source=str(network))
 
-    given = _given(wishes, findings)
-    found = _network(path, wishes, given, len(traces), findings, default if dimensions else None)
+    found = _network(path, wishes, len(traces), findings, default if dimensions else None)
     estimate = [dimension.estimate for dimension in dimensions]
     return Imported(path, "chakra", found, findings, operations, estimate=estimate)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -56,19 +57,8 @@ class Network:
 
     def fastest_bps(self) -> int:
         """Return the rate of the fastest link, in bit/s; 0 if no rate can be read."""
-        try:
-            open_values: list[Any] = [tomllib.loads("\n".join(self.lines))]
-        except tomllib.TOMLDecodeError:
-            return 0  # The check of the scenario reports the error.
-        fastest = 0
-        while open_values:
-            value = open_values.pop()
-            if isinstance(value, list):
-                open_values += value
-            elif isinstance(value, dict):
-                open_values += value.values()
-                fastest = max(fastest, read_rate(str(value.get("rate")).replace(" ", "")) or 0)
-        return fastest
+        rates = re.findall(r'\brate = "(.*?)"', "\n".join(self.lines))
+        return max((read_rate(word.replace(" ", "")) or 0 for word in rates), default=0)
 
     def switch(self) -> list[str]:
         """Return the table of the switches if the default buffer is too small.
@@ -221,19 +211,13 @@ def of_fat_tree(tree: FatTree, findings: Findings) -> Network:
     the switch, which gives the same sum on every path.
     """
     levels = tree.tiers
-    half = [tier.switch_ns * 500 for tier in levels]
-    below = [0, *half]
-    kinds: list[tuple[int, int]] = []
-    below_bytes, widest = 0, 0
-    for level, tier in enumerate(levels):
-        delay = tier.link_ns * 1000 + half[level] + below[level]
-        kinds.append((tier.rate_bps, delay))
-        each = port_bytes(tier.rate_bps, delay)
-        down = tier.down * each
-        if level:
-            widest = max(widest, below_bytes + levels[level - 1].up * each)
-        below_bytes = down
-    widest = max(widest, below_bytes)
+    half = [0, *(tier.switch_ns * 500 for tier in levels)]
+    kinds = [
+        (tier.rate_bps, tier.link_ns * 1000 + below + own)
+        for tier, below, own in zip(levels, half, half[1:], strict=False)
+    ]
+    each = [*(port_bytes(*kind) for kind in kinds), 0]
+    widest = max(t.down * each[n] + t.up * each[n + 1] for n, t in enumerate(levels))
     if any(tier.queue_up or tier.queue_down for tier in levels):
         findings.warning(
             f"{tree.name}: Queue_Up and Queue_Down are not imported: ports share the buffer of "
@@ -242,25 +226,14 @@ def of_fat_tree(tree: FatTree, findings: Findings) -> Network:
     if any(tier.bundle > 1 for tier in levels):
         lines = _bundled(tree, kinds)
         return Network(tree.nodes, lines, fat_tree=tree, widest_bytes=widest, host_ports=1)
-    values: dict[str, Any]
-    if tree.cores:
-        values = {
-            "kind": "clos",
-            "pods": tree.pods,
-            "tors_per_pod": tree.tors_per_pod,
-            "aggs_per_pod": tree.aggs_per_pod,
-            "cores": tree.cores,
-            "hosts_per_tor": levels[0].down,
-        }
-    else:
-        values = {
-            "kind": "leaf-spine",
-            "leaves": tree.tors_per_pod,
-            "spines": tree.aggs_per_pod,
-            "hosts_per_leaf": levels[0].down,
-        }
-    names = ("link", "agg_link", "core_link") if tree.cores else ("link", "uplink")
-    lines = table(values | {name: link(*kind) for name, kind in zip(names, kinds, strict=True)})
+    sizes = {"tors_per_pod": tree.tors_per_pod, "aggs_per_pod": tree.aggs_per_pod}
+    values: dict[str, Any] = {"kind": "clos", "pods": tree.pods, **sizes, "cores": tree.cores}
+    names = ["hosts_per_tor", "link", "agg_link", "core_link"]
+    if not tree.cores:
+        values = {"kind": "leaf-spine", "leaves": tree.tors_per_pod, "spines": tree.aggs_per_pod}
+        names = ["hosts_per_leaf", "link", "uplink"]
+    below = [levels[0].down, *(link(*kind) for kind in kinds)]
+    lines = table(values | dict(zip(names, below, strict=True)))
     return Network(tree.nodes, lines, fat_tree=tree, widest_bytes=widest, host_ports=1)
 
 
@@ -294,23 +267,22 @@ def _bundled(tree: FatTree, kinds: list[tuple[int, int]]) -> list[str]:
 
 def fail_links(network: Network, failures: list[Failure], findings: Findings) -> None:
     """Add links that are down. They are given by the switches of a fat tree of htsim."""
+    if not failures:
+        return
     tree = network.fat_tree
-    if failures and tree is None:
+    if tree is None:
         failures[0].line.fail(
             "a failure names a switch of a fat tree, but the topology is not given",
             0,
             "give the .topo file with --topology",
         )
-    assert tree is not None or not failures
-    for failure in failures:
-        assert tree is not None
-        if any(tier.bundle > 1 for tier in tree.tiers):
-            failure.line.fail("links of bundles have no numbers of their own in htsim", 0)
-        network.failures.append(_failed(tree, failure))
-    for name, count in Counter(network.failures).items():
+    if any(tier.bundle > 1 for tier in tree.tiers):
+        failures[0].line.fail("links of bundles have no numbers of their own in htsim", 0)
+    counts = Counter(_failed(tree, failure) for failure in failures)
+    for name, count in counts.items():
         if count > 1:
             findings.warning(f"the link {name} fails {count} times, which is as once")
-    network.failures = list(dict.fromkeys(network.failures))
+    network.failures = list(counts)
 
 
 def _failed(tree: FatTree, failure: Failure) -> str:
@@ -343,12 +315,10 @@ def _failed(tree: FatTree, failure: Failure) -> str:
 
 def of_links(topology: ns3_topology.Topology) -> Network:
     """Return the network of a file of SimAI, or of HPCC's simulator."""
-    linked_nodes = topology.linked()
-    hosts = [n for n in topology.hosts if n in linked_nodes]
-    switches = (n for n in topology.switches if n in linked_nodes)
+    ends, hosts = topology.ends(), topology.linked_hosts
+    switches = (n for n in topology.switches if n in ends)
     edges = ((e.a, e.b, link(e.rate_bps, e.delay_ps, e.loss)) for e in topology.links)
     wide = _widest((str(e.a), str(e.b), e.rate_bps, e.delay_ps) for e in topology.links)
-    ends = Counter(end for edge in topology.links for end in (edge.a, edge.b))
     return Network(
         len(hosts),
         linked(hosts, switches, edges),

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import partial
 from math import prod
-from typing import Any
+from typing import Any, NoReturn
 
 from backwater._base.positions import Place, in_file, place_at
 from backwater._base.toml import time
 from backwater.importers.astra.traces import load_json, place_of_key
 from backwater.importers.common.extras import need
-from backwater.importers.common.source import Findings, decimal, known_are, meant, shown
+from backwater.importers.common.source import (
+    Findings,
+    bounded,
+    decimal,
+    known_are,
+    meant,
+    shown,
+    whole,
+)
 
 COLLECTIVES = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all")
 MAX_RANKS = 1 << 20
@@ -316,17 +325,13 @@ class _Lists:
         width = end.column - mark.column if end.line == mark.line else 1
         return place_at(self.name, self._text, mark.index, width)
 
-    def fail(self, key: str, dimension: int, message: str, hint: str | None = None) -> None:
+    def fail(self, key: str, dimension: int, message: str, hint: str | None = None) -> NoReturn:
         self.findings.fail(message, self.place(key, dimension), hint)
 
     def ranks(self, key: str, dimension: int) -> int:
         value = self.values(key)[dimension]
-        if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
-            value = int(value)
-        if type(value) is not int or not 1 <= value <= MAX_RANKS:
-            message = f"{key} has {shown(str(value))}; expected whole numbers from 1 on"
-            self.fail(key, dimension, message)
-        return int(value)
+        found = whole(str(value)) if isinstance(value, int | str) else None
+        return bounded(found, str(value), key, (1, MAX_RANKS), partial(self.fail, key, dimension))
 
     def number(self, key: str, dimension: int) -> Decimal:
         value = self.values(key)[dimension]

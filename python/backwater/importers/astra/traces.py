@@ -11,12 +11,13 @@ import json
 import re
 from dataclasses import dataclass, field
 from enum import IntEnum
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
 from backwater._base.positions import Place, in_file, place_at
 from backwater.importers.astra import schema as chakra_schema
-from backwater.importers.common.source import Findings, read_bytes, shown
+from backwater.importers.common.source import Findings, bounded, read_bytes, shown, whole
 
 _FILE = re.compile(r"(?P<prefix>.*)\.(?P<rank>\d{1,9})\.et(?:\.gz)?", re.DOTALL)
 
@@ -116,13 +117,8 @@ class Trace:
             return default
         if isinstance(value, float) and value.is_integer():
             value = int(value)
-        if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 25:
-            value = int(value)
-        if isinstance(value, bool) or not isinstance(value, int):
-            self.fail(node, f"{key} should be a whole number, found {shown(str(value))}")
-        if not 0 <= value <= high:
-            self.fail(node, f"{key} is {value}; expected 0 to {high}")
-        return value
+        found = whole(str(value)) if not isinstance(value, float) else None
+        return bounded(found, str(value), key, (0, high), partial(self.fail, node))
 
 
 def find(path: Path, findings: Findings) -> list[Path]:

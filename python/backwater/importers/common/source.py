@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from difflib import get_close_matches
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
@@ -27,21 +29,22 @@ _Parsed = TypeVar("_Parsed")
 _GZIP = b"\x1f\x8b"
 
 _WORD = re.compile(r"\S+")
-_NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?")
 _QUANTITY = re.compile(r"((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)(.*)", re.DOTALL)
+"""A number, and the unit after it."""
 
 _BITS = {"b": 1, "B": 8}
 _PREFIXES = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
-RATE_UNITS = {
+RATE_UNITS = {"": 1} | {
     f"{prefix}{bit}{per}": scale * bits
     for prefix, scale in {**_PREFIXES, **_BINARY}.items()
     for bit, bits in _BITS.items()
     for per in ("ps", "/s")
 }
-"""Units of ns-3's rates, in bits per second."""
+"""Units of ns-3's rates, in bits per second. A bare number is in bits per second."""
 
 TIME_UNITS = {
+    "": Decimal(10**12),
     "s": Decimal(10**12),
     "ms": Decimal(10**9),
     "us": Decimal(10**6),
@@ -49,7 +52,10 @@ TIME_UNITS = {
     "ps": Decimal(1),
     "fs": Decimal("0.001"),
 }
-"""Units of ns-3's times, in picoseconds."""
+"""Units of ns-3's times, in picoseconds. A bare number is in seconds."""
+
+Where = Place | Callable[[], Place] | None
+"""The place of a finding, or a function that finds it if the finding is shown."""
 
 
 @dataclass(slots=True)
@@ -57,30 +63,38 @@ class Findings:
     """Errors and warnings about the imported files."""
 
     problems: list[dict[str, Any]] = field(default_factory=list)
-    _counts: dict[tuple[str, str], int] = field(default_factory=dict)
+    _counts: Counter[tuple[str, str]] = field(default_factory=Counter)
 
-    def error(self, message: str, hint: str | None = None, kind: str | None = None) -> None:
-        """Add an error that makes the import impossible.
+    def error(
+        self, message: str, hint: str | None = None, kind: str | None = None, place: Where = None
+    ) -> None:
+        """Add an error that makes the import impossible. Only the first of one ``kind`` are shown.
 
-        Only the first of one ``kind`` are shown.
+        Reading goes on, so that all errors are reported together.
         """
-        if self.wanted("error", kind or message):
-            self.add("error", message, None, hint)
+        self._note("error", message, hint, kind, place)
 
     def warning(
-        self,
-        message: str,
-        hint: str | None = None,
-        kind: str | None = None,
-        place: Place | None = None,
+        self, message: str, hint: str | None = None, kind: str | None = None, place: Where = None
     ) -> None:
         """Add a warning. Only the first of one ``kind`` are shown in full."""
-        if self.wanted("warning", kind or message):
-            self.add("warning", message, place, hint)
+        self._note("warning", message, hint, kind, place)
+
+    def _note(
+        self, severity: str, message: str, hint: str | None, kind: str | None, place: Where
+    ) -> None:
+        if self.is_shown(severity, kind or message):
+            found = place() if callable(place) else place
+            self.problems.append(problem(severity, message, found, hint))
+
+    def is_shown(self, severity: str, kind: str) -> bool:
+        """Count a finding of a kind; return true if it is one of the first."""
+        self._counts[severity, kind] += 1
+        return self._counts[severity, kind] <= FULLY_SHOWN
 
     def fail(self, message: str, place: Place | None = None, hint: str | None = None) -> NoReturn:
         """Add an error after which reading cannot continue, and raise all findings."""
-        self.add("error", message, place, hint)
+        self.problems.append(problem("error", message, place, hint))
         raise self.failure()
 
     def stop_if_wrong(self) -> None:
@@ -110,16 +124,6 @@ class Findings:
             if count > FULLY_SHOWN
         ]
         return [*self.problems, *more]
-
-    def wanted(self, severity: str, kind: str) -> bool:
-        """Count a finding of a kind; return true if it is one of the first."""
-        count = self._counts.get((severity, kind), 0) + 1
-        self._counts[severity, kind] = count
-        return count <= FULLY_SHOWN
-
-    def add(self, severity: str, message: str, place: Place | None, hint: str | None) -> None:
-        """Add a finding."""
-        self.problems.append(problem(severity, message, place, hint))
 
 
 def problem(
@@ -190,26 +194,22 @@ class Words:
 
     def fail(self, message: str, index: int | None = None, hint: str | None = None) -> NoReturn:
         """Raise an error at a word; by default at the word that was taken last."""
-        self.findings.fail(message, self.place(self.at - 1 if index is None else index), hint)
+        self.findings.fail(message, self._where(index)(), hint)
 
     def error(
         self, message: str, index: int | None = None, hint: str | None = None, kind: str = ""
     ) -> None:
         """Add an error about a word, and continue."""
-        self._note("error", message, index, hint, kind)
+        self.findings.error(message, hint, kind, self._where(index))
 
     def warning(
         self, message: str, index: int | None = None, hint: str | None = None, kind: str = ""
     ) -> None:
         """Add a warning about a word. Only the first warnings of one ``kind`` are shown in full."""
-        self._note("warning", message, index, hint, kind)
+        self.findings.warning(message, hint, kind, self._where(index))
 
-    def _note(
-        self, severity: str, message: str, index: int | None, hint: str | None, kind: str
-    ) -> None:
-        if self.findings.wanted(severity, kind or message):
-            place = self.place(self.at - 1 if index is None else index)
-            self.findings.add(severity, message, place, hint)
+    def _where(self, index: int | None) -> Callable[[], Place]:
+        return partial(self.place, self.at - 1 if index is None else index)
 
     def peek(self) -> str:
         """Return the next word without taking it; empty after the last word."""
@@ -233,22 +233,13 @@ class Words:
     def integer(self, what: str, low: int = 0, high: int = 2**32 - 1) -> int:
         """Take a whole number."""
         word = self.next(what)
-        value = whole(word)
-        if value is None:
-            self.fail(f"{what} should be a whole number, found {shown(word)}")
-        if not low <= value <= high:
-            self.fail(f"{what} is {word}; expected {low} to {high}")
-        return value
+        return bounded(whole(word), word, what, (low, high), self.fail)
 
     def cut(self) -> None:
         """Remove the decimals of the next word, as programs do that read only a whole number."""
         before, point, rest = self.peek().partition(".")
         if point and before.isdigit() and (rest.isdigit() or not rest):
             self.words[self.at] = before
-
-    def flag(self, what: str) -> bool:
-        """Take a 0 or 1. As in C++, every other number is true."""
-        return self.integer(what) != 0
 
     def number(self, what: str, low: str = "0", high: str = "1e30") -> Decimal:
         """Take a decimal number without rounding."""
@@ -347,44 +338,51 @@ def whole(word: str) -> int | None:
     return int(word) if digits.isascii() and digits.isdigit() and len(word) <= 25 else None
 
 
+def bounded(
+    value: int | None,
+    word: str,
+    what: str,
+    bounds: tuple[int, int],
+    fail: Callable[[str], NoReturn],
+) -> int:
+    """Return a whole number of a file, or call ``fail`` if it is none or outside its bounds.
+
+    ``word`` is its text in the file, and ``what`` describes it in the error.
+    """
+    low, high = bounds
+    if value is None:
+        fail(f"{what} should be a whole number, found {shown(word)}")
+    if not low <= value <= high:
+        fail(f"{what} is {word}; expected {low} to {high}")
+    return value
+
+
 def decimal(word: str) -> Decimal | None:
     """Parse a decimal number without sign; return ``None`` if the word is not one."""
-    if not word.isascii() or len(word) > 60 or not _NUMBER.fullmatch(word):
-        return None
-    try:
-        return Decimal(word)
-    except InvalidOperation:
-        return None
+    split = _split(word)
+    return split[0] if split and not split[1] else None
 
 
 def rate_bps(word: str) -> int | None:
-    """Parse a rate as ns-3 does. A bare number is in bits per second."""
-    split = _split(word)
-    if split is None:
-        return None
-    number, unit = split
-    scale = 1 if unit == "" else RATE_UNITS.get(unit)
-    if scale is None or number > 10**18:
-        return None
-    return int(number * scale)
+    """Parse a rate as ns-3 does."""
+    value = _quantity(word, RATE_UNITS)
+    return None if value is None else int(value)
 
 
 def time_ps(word: str) -> Decimal | None:
-    """Parse a time as ns-3 does. A bare number is in seconds."""
-    split = _split(word)
-    if split is None:
-        return None
-    number, unit = split
-    scale = TIME_UNITS.get(unit or "s")
-    return None if scale is None or number > 10**18 else number * scale
+    """Parse a time as ns-3 does."""
+    return _quantity(word, TIME_UNITS)
+
+
+def _quantity(word: str, units: Mapping[str, Decimal | int]) -> Decimal | None:
+    number, unit = _split(word) or (Decimal(0), "?")
+    return number * units[unit] if unit in units and number <= 10**18 else None
 
 
 def _split(word: str) -> tuple[Decimal, str] | None:
+    """Divide a word into a number and its unit; return ``None`` if it begins with no number."""
     match = _QUANTITY.fullmatch(word) if word.isascii() and len(word) <= 60 else None
-    if match is None:
-        return None
-    number = decimal(match.group(1))
-    return None if number is None else (number, match.group(2))
+    return (Decimal(match[1]), match[2]) if match else None
 
 
 def shown(word: str) -> str:

@@ -7,7 +7,7 @@ from typing import NoReturn
 from xml.parsers import expat
 
 from backwater._base.positions import Place
-from backwater.importers.common.source import Findings, known_are, shown, whole
+from backwater.importers.common.source import Findings, bounded, known_are, shown, whole
 
 
 @dataclass(slots=True)
@@ -35,12 +35,7 @@ class Element:
             if default is not None:
                 return default
             self.fail(f"<{self.name}> has no {key}")
-        value = whole(word)
-        if value is None:
-            self.fail(f"{key} of <{self.name}> should be a whole number, found {shown(word)}")
-        if not low <= value <= high:
-            self.fail(f"{key} of <{self.name}> is {word}; expected {low} to {high}")
-        return value
+        return bounded(whole(word), word, f"{key} of <{self.name}>", (low, high), self.fail)
 
     def choice(self, key: str, known: tuple[str, ...]) -> str:
         """Read an attribute whose value is one of several words."""

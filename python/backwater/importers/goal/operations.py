@@ -8,7 +8,7 @@ from typing import Any
 
 from backwater.importers.common.graphs import CycleError, in_order
 from backwater.importers.common.limits import LARGEST_BYTES, LONGEST_PS
-from backwater.importers.common.source import Findings
+from backwater.importers.common.source import Findings, problem
 from backwater.importers.goal.schedule import ANY, Kind, Operation, Rank, Schedule
 from backwater.workloads import Workload
 
@@ -121,8 +121,7 @@ def _check_operations(name: str, number: int, schedule: Schedule, findings: Find
     rank = schedule.ranks[number]
 
     def wrong(index: int, kind: str, message: str, hint: str | None = None) -> None:
-        if findings.wanted("error", kind):
-            findings.add("error", message, schedule.place(name, number, index), hint)
+        findings.error(message, hint, kind, lambda: schedule.place(name, number, index))
 
     for index, operation in enumerate(rank.operations):
         computes = operation.kind is Kind.CALC
@@ -172,11 +171,10 @@ def _check_matches(name: str, schedule: Schedule, findings: Findings) -> None:
         kind = "sends and receives that do not match"
         if rest[key] == 0:
             kind = "messages and receives of different sizes"
-        if not findings.wanted("warning", kind):
-            continue
-        happens, at, index = _mismatch(schedule, key)
-        message = f"from rank {src} to {dst} with tag {tag} {happens}"
-        findings.add("warning", message, schedule.place(name, at, index), None)
+        if findings.is_shown("warning", kind):
+            happens, at, index = _mismatch(schedule, key)
+            message = f"from rank {src} to {dst} with tag {tag} {happens}"
+            findings.problems.append(problem("warning", message, schedule.place(name, at, index)))
 
 
 def _mismatch(schedule: Schedule, key: _Key) -> tuple[str, int, int]:

@@ -6,11 +6,20 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum, auto
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from backwater.errors import ScenarioError
-from backwater.importers.common.source import FULLY_SHOWN, Findings, Words, meant, rate_bps, shown
+from backwater.importers.common.source import (
+    FULLY_SHOWN,
+    Findings,
+    Where,
+    Words,
+    meant,
+    rate_bps,
+    shown,
+)
 from backwater.importers.ns3.dialects import FOREIGN
 
 REQUIRED = object()
@@ -39,6 +48,8 @@ class Key:
     """Value of ns-3 if the key is missing."""
 
     high: int = 2**32 - 1
+    example: str = ""
+    """A value, for keys without a default."""
 
 
 KEYS: dict[str, Key] = {
@@ -48,8 +59,8 @@ KEYS: dict[str, Key] = {
     "DATA_RATE": Key(Kind.WORD, ""),
     "LINK_DELAY": Key(Kind.WORD, ""),
     "PACKET_PAYLOAD_SIZE": Key(Kind.WHOLE, 1000),
-    "TOPOLOGY_FILE": Key(Kind.WORD),
-    "FLOW_FILE": Key(Kind.WORD),
+    "TOPOLOGY_FILE": Key(Kind.WORD, example="topology.txt"),
+    "FLOW_FILE": Key(Kind.WORD, example="flow.txt"),
     "TRACE_FILE": Key(Kind.WORD, ""),
     "TRACE_OUTPUT_FILE": Key(Kind.WORD, ""),
     "FCT_OUTPUT_FILE": Key(Kind.WORD, "fct.txt"),
@@ -59,12 +70,12 @@ KEYS: dict[str, Key] = {
     "ALPHA_RESUME_INTERVAL": Key(Kind.NUMBER, Decimal(55)),
     "RATE_DECREASE_INTERVAL": Key(Kind.NUMBER, Decimal(4)),
     "CLAMP_TARGET_RATE": Key(Kind.FLAG, False),
-    "RP_TIMER": Key(Kind.NUMBER),
+    "RP_TIMER": Key(Kind.NUMBER, example="300"),
     # The default of ns-3 is 1/16 in integer arithmetic, which is 0. This is not useful.
-    "EWMA_GAIN": Key(Kind.NUMBER),
+    "EWMA_GAIN": Key(Kind.NUMBER, example="0.00390625"),
     "FAST_RECOVERY_TIMES": Key(Kind.WHOLE, 5),
-    "RATE_AI": Key(Kind.RATE),
-    "RATE_HAI": Key(Kind.RATE),
+    "RATE_AI": Key(Kind.RATE, example="50Mb/s"),
+    "RATE_HAI": Key(Kind.RATE, example="100Mb/s"),
     "MIN_RATE": Key(Kind.RATE, 100_000_000),
     "DCTCP_RATE_AI": Key(Kind.RATE, 1_000_000_000),
     "ERROR_RATE_PER_LINK": Key(Kind.NUMBER, Decimal(0)),
@@ -99,16 +110,6 @@ KEYS: dict[str, Key] = {
 _STAND_INS = {Kind.NUMBER: Decimal(1), Kind.RATE: 1, Kind.WORD: ""}
 """Values for missing required keys, so that the rest of the file can be checked."""
 
-_EXAMPLES = {
-    "TOPOLOGY_FILE": "topology.txt",
-    "FLOW_FILE": "flow.txt",
-    "EWMA_GAIN": "0.00390625",
-    "RATE_AI": "50Mb/s",
-    "RATE_HAI": "100Mb/s",
-    "RP_TIMER": "300",
-}
-"""An example value for each required key."""
-
 ALL_KEYS = frozenset({*KEYS, *FOREIGN})
 
 
@@ -119,14 +120,11 @@ class Config:
     path: Path
     words: Words
     values: dict[str, Any]
-    places: dict[str, int]
+    places: dict[str, int] = field(default_factory=dict)
     """Index of the word of each key in the file. Defaults have none."""
 
-    foreign: dict[str, str]
+    foreign: dict[str, str] = field(default_factory=dict)
     """Keys of forks with their values."""
-
-    foreign_places: dict[str, int] = field(default_factory=dict)
-    """Index of the word of each key of a fork."""
 
     unread: set[str] = field(default_factory=set)
     """Keys with an invalid value, for which an error was added. Their value is a default."""
@@ -144,8 +142,8 @@ class Config:
         if value is None:
             return default
         if not (value.isascii() and value.isdigit() and len(value) < 8):
-            at = self.foreign_places[key] + 1
-            self.words.error(f"{key} should be a whole number, found {shown(value)}", at)
+            message = f"{key} should be a whole number, found {shown(value)}"
+            self.words.error(message, self.places[key] + 1)
             return default
         return int(value)
 
@@ -155,24 +153,23 @@ class Config:
 
     def error(self, key: str, message: str, hint: str | None = None) -> None:
         """Add an error about the value of a key, from the file or a default of ns-3."""
-        if key in self.unread:
-            return
-        if key in self.places:
-            self.words.error(message, self.places[key], hint)
-        else:
-            self.words.findings.error(f"{self._missing(key)}: {message}", hint)
+        if key not in self.unread:
+            self.words.findings.error(self._about(key, message), hint, None, self._place(key))
 
     def warning(self, key: str, message: str, hint: str | None = None) -> None:
         """Add a warning about the value of a key."""
-        if key in self.places:
-            self.words.warning(message, self.places[key], hint)
-        else:
-            self.words.findings.warning(f"{self._missing(key)}: {message}", hint)
+        self.words.findings.warning(self._about(key, message), hint, None, self._place(key))
 
-    def _missing(self, key: str) -> str:
+    def _place(self, key: str) -> Where:
+        return partial(self.words.place, self.places[key]) if key in self.places else None
+
+    def _about(self, key: str, message: str) -> str:
+        """Return a message about a value, which says so if the value is a default."""
+        if key in self.places:
+            return message
         default = self.values[key]
         taken = f", and ns-3 takes {value_text(default)}" if default not in ("", {}) else ""
-        return f"{self.words.name}: {key} is missing{taken}"
+        return f"{self.words.name}: {key} is missing{taken}: {message}"
 
     def need(self, *keys: str) -> None:
         """Report each of these keys that is missing, because they have no usable default.
@@ -185,7 +182,7 @@ class Config:
             why = "ns-3 has no default for it"
             if key == "EWMA_GAIN":
                 why = "ns-3's own default comes out as 0, so that marks would teach nothing"
-            example = f"say it, as in `{key} {_EXAMPLES[key]}`"
+            example = f"say it, as in `{key} {KEYS[key].example}`"
             self.words.findings.error(f"{self.words.name}: {key} is missing: {why}", example)
             self.values[key] = _STAND_INS[KEYS[key].kind]
 
@@ -197,7 +194,7 @@ def read(path: Path, findings: Findings) -> Config:
 
 def parse(path: Path, words: Words) -> Config:
     """Parse the words of a configuration. Relative file names start at the folder of ``path``."""
-    config = Config(path, words, {k: key.default for k, key in KEYS.items()}, {}, {})
+    config = Config(path, words, {k: key.default for k, key in KEYS.items()})
     lines = words.line_starts()
     unknown: dict[str, tuple[int, list[str]]] = {}
     while words:
@@ -216,7 +213,7 @@ def parse(path: Path, words: Words) -> Config:
                 _pass_over(words, lines)
         elif word in FOREIGN:
             config.foreign[word] = words.next(f"the value of {word}")
-            config.foreign_places[word] = at
+            config.places[word] = at
         else:
             _pass_over(words, lines)
             unknown.setdefault(word, (at, words.words[at : words.at]))
@@ -255,7 +252,7 @@ def value_text(value: Any) -> str:
 def _value(words: Words, key: str, old: Any) -> Any:
     about = KEYS[key]
     takers: dict[Kind, Callable[[], Any]] = {
-        Kind.FLAG: lambda: words.flag(key),
+        Kind.FLAG: lambda: words.integer(key) != 0,
         Kind.WHOLE: lambda: words.integer(key, 0, about.high),
         Kind.NUMBER: lambda: words.number(key),
         Kind.RATE: lambda: words.rate(key),

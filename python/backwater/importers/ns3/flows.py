@@ -82,7 +82,7 @@ def parse(words: Words, topology: Topology) -> list[Flow]:
             words.place(0),
             "ns-3 would run the last one again and again; write how many there are",
         )
-    hosts = set(topology.hosts) & topology.linked()
+    hosts = set(topology.linked_hosts)
     flows = [_flow(words, form, hosts, topology) for _ in range(count)]
     if words:
         words.warning(

@@ -188,9 +188,8 @@ def _check_dialect(config: Config) -> None:
     for key, value in config.foreign.items():
         about = FOREIGN[key]
         if about.imported is not None and value not in about.imported:
-            at = config.foreign_places[key]
             what, _, hint = about.otherwise.partition("; ")
-            config.words.error(f"{key} {shown(value)}: {what}", at, hint or None)
+            config.error(key, f"{key} {shown(value)}: {what}", hint or None)
     left_out = sorted(key for key in config.foreign if FOREIGN[key].is_left_out)
     if left_out:
         forks = sorted({fork for key in left_out for fork in FOREIGN[key].forks})
@@ -250,7 +249,7 @@ def _head(inputs: Inputs, name: str) -> list[str]:
 def topology_lines(inputs: Inputs) -> list[str]:
     """Return the lines of the network, with its links."""
     topology, config = inputs.topology, inputs.config
-    linked = topology.linked()
+    ends = topology.ends()
     everywhere = config["ERROR_RATE_PER_LINK"]
     if everywhere > 1:
         config.error("ERROR_RATE_PER_LINK", f"a share of lost packets of {everywhere}")
@@ -261,8 +260,8 @@ def topology_lines(inputs: Inputs) -> list[str]:
             "average; and ns-3 never sends the lost end of a flow again"
         )
     return networks.linked(
-        (n for n in topology.hosts if n in linked),
-        (n for n in topology.switches if n in linked),
+        topology.linked_hosts,
+        (n for n in topology.switches if n in ends),
         ((x.a, x.b, networks.link(x.rate_bps, x.delay_ps, x.loss)) for x in links),
         f"In the order of {one_line(config['TOPOLOGY_FILE'])}: it numbers the ports.",
     )
@@ -395,10 +394,10 @@ def _losses(config: Config, table: _Table) -> None:
     why = "as in ConWeave's simulator" if not pfc else "ConWeave's IRN has no timeouts with PFC"
     table.put("irn.rto_low", low, why)
     table.put("irn.rto_high", high, why)
-    config.words.warning(
+    config.warning(
+        "ENABLE_IRN",
         "`--profile ns3` repeats all packets from the first missing one on; so a scenario with "
         "IRN runs without it",
-        config.foreign_places["ENABLE_IRN"],
     )
 
 
@@ -612,9 +611,7 @@ def _lacking(config: Config, rate: int) -> list[str]:
 
 
 def _flow_list(inputs: Inputs) -> str:
-    linked = inputs.topology.linked()
-    hosts = [n for n in inputs.topology.hosts if n in linked]
-    index = {number: i for i, number in enumerate(hosts)}
+    index = {number: i for i, number in enumerate(inputs.topology.linked_hosts)}
     epoch = inputs.epoch_ps
     lines = ["src,dst,bytes,start,port"]
     lines += [

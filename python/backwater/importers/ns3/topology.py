@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
@@ -64,9 +64,15 @@ class Topology:
         switches = set(self.switches)
         return tuple(n for n in range(self.nodes) if n not in switches)
 
-    def linked(self) -> set[int]:
-        """Nodes with at least one link."""
-        return {n for link in self.links for n in (link.a, link.b)}
+    def ends(self) -> Counter[int]:
+        """Return the number of links of each node that has links."""
+        return Counter(n for link in self.links for n in (link.a, link.b))
+
+    @property
+    def linked_hosts(self) -> list[int]:
+        """Numbers of the hosts that have links, ascending."""
+        ends = self.ends()
+        return [n for n in self.hosts if n in ends]
 
     def switch_rates(self) -> list[int]:
         """Rates of all switch ports, ascending."""
@@ -77,8 +83,8 @@ class Topology:
 def read(path: Path, findings: Findings) -> Topology:
     """Read a topology file of a run of ns-3."""
     topology = parse(Words.read(path, findings, "topology"))
-    ends = Counter(n for link in topology.links for n in (link.a, link.b))
-    for host in topology.hosts:
+    ends = topology.ends()
+    for host in topology.linked_hosts:
         if ends[host] > 1:
             findings.warning(
                 f"host {host} has {ends[host]} links: `--profile ns3` was compared with ns-3 for "
@@ -208,11 +214,10 @@ def check_paths(topology: Topology, words: Words) -> None:
 
     If links connect hosts directly, the check is skipped.
     """
-    linked, switches = topology.linked(), set(topology.switches)
+    hosts, switches = topology.linked_hosts, set(topology.switches)
     if any(switches.isdisjoint((link.a, link.b)) for link in topology.links):
         return  # The check of the scenario reports unreachable pairs.
-    hosts = [n for n in topology.hosts if n in linked]
-    around: dict[int, list[int]] = {n: [] for n in linked}
+    around: dict[int, list[int]] = defaultdict(list)
     for link in topology.links:
         around[link.a].append(link.b)
         around[link.b].append(link.a)
@@ -245,15 +250,12 @@ def _check(topology: Topology, words: Words) -> None:
                 "them only; here flows are spread over all of them",
                 kind="pairs of nodes with several links",
             )
-    ends = Counter(n for link in topology.links for n in (link.a, link.b))
-    for host in topology.hosts:
-        if host > MAX_HOST:
-            findings.error(
-                f"{words.name}: host {host} has no address of its own in ns-3",
-                f"hosts are numbered up to {MAX_HOST}; give the higher numbers to switches",
-            )
-            break
-    for node in sorted(set(range(topology.nodes)) - set(ends)):
+    if host := next((host for host in topology.hosts if host > MAX_HOST), None):
+        findings.error(
+            f"{words.name}: host {host} has no address of its own in ns-3",
+            f"hosts are numbered up to {MAX_HOST}; give the higher numbers to switches",
+        )
+    for node in sorted(set(range(topology.nodes)) - set(topology.ends())):
         findings.warning(f"node {node} has no link and is left out", kind="nodes without a link")
     if not topology.links:
         findings.error(f"{words.name}: the topology has no link")
