@@ -1,4 +1,5 @@
-//! Times of arrivals: gaps that are added up without drift.
+//! Arrival times of flows. Gaps are added up in fixed point, so that rounding errors do not
+//! accumulate.
 
 use kernel::Stream;
 
@@ -7,22 +8,22 @@ use crate::error::Error;
 /// Distribution of the gaps between arrivals.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ArrivalKind {
-    /// Exponential gaps. The first arrival is one gap after the start of the window.
+    /// Exponential gaps. The first arrival is one gap after the start of the time window.
     Poisson,
     /// Log-normal gaps, bursty for a large `sigma`. The first arrival is one gap after the start of
-    /// the window.
+    /// the time window.
     LogNormal {
         /// Standard deviation of the logarithm of a gap.
         sigma: f64,
     },
     /// Equal gaps.
     Fixed {
-        /// Time of the first arrival, ps of simulated time. `None`: the start of the window.
+        /// Time of the first arrival, ps of simulated time. `None`: the start of the time window.
         first_ps: Option<u64>,
     },
 }
 
-/// Arrivals: the distribution and the mean of their gaps.
+/// Arrivals: the distribution of their gaps, and the mean gap.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Arrivals {
     /// Distribution of the gaps.
@@ -31,19 +32,21 @@ pub struct Arrivals {
     pub mean_gap_ps: f64,
 }
 
-/// Valid mean gaps in ps: 10^15 arrivals per second to one in three months. Others are mistakes.
+/// Valid mean gaps in ps: from 10^15 arrivals per second to one arrival in about four months. Other
+/// values are mistakes.
 const MEAN_GAP_RANGE_PS: std::ops::RangeInclusive<f64> = 1e-3..=1e19;
 
 /// With a larger sigma, the mean of any feasible number of draws is far from the mean of the
 /// distribution.
 const MAX_SIGMA: f64 = 10.0;
 
-/// Number of binary digits after the point in which time is added up. With gaps rounded to 2^-32 ps
+/// Number of fractional bits of times in fixed point (unit 2^-32 ps). With gaps rounded to 2^-32 ps
 /// instead of 1 ps, the rounding error is not visible in a run.
 const FRACTION_BITS: u32 = 32;
 
-/// Half a picosecond, in units of 2^-32 ps. Times are rounded to the nearest picosecond. So gaps
-/// that are slightly too short after a division put no arrival just before the end of the window.
+/// Half a picosecond, in units of 2^-32 ps. Arrival times are rounded to the nearest picosecond.
+/// Thus a gap that a division made slightly too short does not put an additional arrival just
+/// before the end of the time window.
 const HALF: u128 = 1 << (FRACTION_BITS - 1);
 
 impl Arrivals {
@@ -93,12 +96,12 @@ fn fixed_point(gap_ps: f64) -> u128 {
     (gap_ps * (1u64 << FRACTION_BITS) as f64 + 0.5) as u128
 }
 
-/// The arrival times of one source, in order.
+/// Iterator over the arrival times of one source, in ascending order.
 #[derive(Clone, Debug)]
 pub struct Clock {
     law: Law,
     stream: Stream,
-    /// Next arrival after the start of the window, in units of 2^-32 ps.
+    /// Time from the start of the window to the next arrival, in units of 2^-32 ps.
     next: u128,
     from_ps: u64,
     to_ps: u64,
@@ -112,8 +115,8 @@ enum Law {
 }
 
 impl Clock {
-    /// Creates the arrivals from `from_ps` (included) to `to_ps` (not included). They are drawn
-    /// from `stream`.
+    /// Creates the arrivals from `from_ps` (included) to `to_ps` (not included). Random gaps are
+    /// drawn from `stream`.
     ///
     /// # Errors
     /// The mean gap, sigma or first arrival is invalid.
@@ -144,7 +147,8 @@ impl Clock {
             to_ps,
         };
         match arrivals.kind {
-            // TRA-07: fixed gaps start with an arrival
+            // TRA-07: with fixed gaps, the first arrival is at `first_ps` or at the start of the
+            // time window
             ArrivalKind::Fixed { first_ps } => {
                 clock.next = u128::from(first_ps.unwrap_or(from_ps) - from_ps) << FRACTION_BITS;
             }
@@ -180,13 +184,13 @@ impl Iterator for Clock {
     }
 }
 
-/// Returns the mean gap in ps at which arrivals of `mean_bytes` each cause a payload load of
-/// `load`. The load refers to links with a total capacity of `capacity_bps`, and the share
-/// `crossing_fraction` of the bytes crosses them.
+/// Returns the mean gap in ps between arrivals of `mean_bytes` bytes that causes a payload load of
+/// `load` on links with a total capacity of `capacity_bps`. The fraction `crossing_fraction` of the
+/// bytes crosses these links.
 ///
-/// Load is payload bytes divided by the capacity of the links. On the core only the bytes that
-/// cross it count: `load = arrivals/s * mean_bytes * 8 * crossing_fraction / capacity_bps`.
-/// Capacity counts each link in one direction, because a byte that crosses a core goes up once.
+/// Load is payload bytes divided by the capacity of the links. For the load of the core, only bytes
+/// between racks count: `load = arrivals/s * mean_bytes * 8 * crossing_fraction / capacity_bps`.
+/// The capacity counts each link in one direction, because each byte uses one uplink of the core.
 ///
 /// # Errors
 /// The load is not above 0 and at most 1, the capacity or size is not positive, or no bytes cross

@@ -1,11 +1,11 @@
-//! Traffic between chosen hosts: from a list of senders to a list of receivers.
+//! Traffic from a list of senders to a list of receivers.
 
 use kernel::Stream;
 
 use crate::error::Error;
 use crate::hosts::Hosts;
 
-/// Flows from some hosts to others.
+/// Flows from chosen senders to chosen receivers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Between {
     /// The senders; at least one.
@@ -55,7 +55,7 @@ impl Between {
         }
     }
 
-    /// Returns the share of the pairs whose hosts are in different racks.
+    /// Returns the fraction of the sender-receiver pairs whose hosts are in different racks.
     pub(crate) fn crossing_fraction(&self, hosts: &Hosts) -> f64 {
         let known = |host: &&u32| **host < hosts.count();
         let (mut all, mut across) = (0u64, 0u64);
@@ -73,7 +73,7 @@ impl Between {
         one_of(&self.receivers, stream)
     }
 
-    /// Returns the sender of flow number `place` (from 0) of an arrival.
+    /// Returns the sender of flow `place` (from 0) of an arrival.
     pub(crate) fn sender(&self, place: u64, stream: &mut Stream) -> u32 {
         if self.together {
             self.senders[place as usize]
@@ -83,7 +83,7 @@ impl Between {
     }
 }
 
-/// Draws an element of a list evenly. A list of one element needs no draw.
+/// Draws an element of a list evenly. A list of one element uses no random number.
 fn one_of(list: &[u32], stream: &mut Stream) -> u32 {
     match list {
         [only] => *only,

@@ -1,8 +1,8 @@
-//! Tables as text: a header line with the names of columns, then one line per row.
+//! Tables in CSV: a header line with the names of columns, then one line per row.
 
 use crate::error::{Error, Faults, nearest, shown};
 
-/// The columns of a table, in the order used by [`Row`].
+/// The columns of a table. [`Row`] identifies a column by its index in this order.
 pub(crate) struct Columns {
     pub required: &'static [&'static str],
     pub optional: &'static [&'static str],
@@ -26,7 +26,7 @@ impl Columns {
     }
 }
 
-/// One field of a line: its text and its column.
+/// One field of a line: its text, and its position in the file.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Field<'a> {
     pub line: usize,
@@ -40,7 +40,7 @@ impl Field<'_> {
     }
 }
 
-/// The fields of one line, by column of the table.
+/// The fields of one line, accessed by index of the column.
 pub(crate) struct Row<'a, 'b> {
     fields: &'b [Field<'a>],
     /// For each column of the table, the position of its field in the line; `None`: the line has no
@@ -81,17 +81,17 @@ fn split<'a>(line: usize, text: &'a str, found: &mut Vec<Field<'a>>) {
     }
 }
 
-/// Returns the lines of a text with their numbers, except empty lines and comments (`#`).
+/// Returns the lines of a text with their line numbers, except empty lines and comments (`#`).
 pub(crate) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     (1..)
         .zip(text.trim_start_matches('\u{feff}').lines())
         .filter(|(_, line)| !line.trim().is_empty() && !line.trim_start().starts_with('#'))
 }
 
-/// Reads a table without a header line. Its columns are the required ones in their order.
+/// Reads a table without a header line. Its columns are the required columns, in their order.
 ///
 /// # Errors
-/// All errors of the text, with line and column.
+/// All errors of the text, each with line and column.
 pub(crate) fn read_bare<'a>(
     text: &'a str,
     columns: &Columns,
@@ -104,8 +104,8 @@ pub(crate) fn read_bare<'a>(
 /// Reads a table and calls `read` with each row. Unknown columns are ignored.
 ///
 /// # Errors
-/// All errors of the text, with line and column. On success it returns warnings about unknown
-/// columns.
+/// All errors of the text, each with line and column. On success the function returns warnings
+/// about unknown columns.
 pub(crate) fn read<'a>(
     text: &'a str,
     columns: &Columns,
@@ -127,7 +127,7 @@ pub(crate) fn read<'a>(
     Ok(unknown)
 }
 
-/// Calls `read` with the row of each line.
+/// Calls `read` with the fields of each line.
 fn rows<'a>(
     lines: impl Iterator<Item = (usize, &'a str)>,
     places: &[Option<usize>],
@@ -161,10 +161,10 @@ fn rows<'a>(
     faults.result()
 }
 
-/// Index of the field of each column, and warnings about other fields.
+/// For each column the index of its field in a line, and warnings about unknown columns.
 type Header = (Vec<Option<usize>>, Vec<Error>);
 
-/// Reads a header line.
+/// Finds the columns of the table in a header line.
 fn header_places(fields: &[Field<'_>], columns: &Columns) -> Result<Header, Vec<Error>> {
     let mut places = vec![None; columns.all().count()];
     let (mut wrong, mut unknown) = (Vec::new(), Vec::new());
@@ -205,7 +205,7 @@ fn header_places(fields: &[Field<'_>], columns: &Columns) -> Result<Header, Vec<
     }
 }
 
-/// Returns an unknown column that may be a misspelling of a missing one.
+/// Formats a hint if an unknown column is possibly a misspelling of the missing column.
 fn unknown_like(fields: &[Field<'_>], column: &str, columns: &Columns) -> String {
     let unknown = fields.iter().map(|field| field.text);
     let unknown = unknown.filter(|text| columns.all().all(|known| known != *text));

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Position of an error in a text. Both numbers count from 1.
+/// Position of an error in a text. Line and column count from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// Line number.
@@ -11,7 +11,7 @@ pub struct Place {
     pub column: usize,
 }
 
-/// An error: what is wrong, where, and what to do about it.
+/// An error with its position and a message that contains the problem and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     /// Position in the text, if the error is in a text. It does not contain the name of the file.
@@ -38,7 +38,7 @@ impl Error {
         }
     }
 
-    /// Adds the name of the affected item to the message.
+    /// Puts the name of the item with the error before the message.
     pub(crate) fn of(mut self, what: impl fmt::Display) -> Self {
         self.message = format!("{what}: {}", self.message);
         self
@@ -56,7 +56,8 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Maximum number of errors of one file that are reported individually. Further ones are counted.
+/// Maximum number of errors of one file that are reported individually. Further errors are only
+/// counted.
 const MOST_FAULTS: usize = 20;
 
 /// All errors of a file.
@@ -74,7 +75,7 @@ impl Faults {
         }
     }
 
-    /// Collects the error of a result, if it has one.
+    /// Returns the value of a successful result, or collects the error of a failed one.
     pub(crate) fn note<T>(&mut self, result: Result<T, Error>) -> Option<T> {
         match result {
             Ok(value) => Some(value),
@@ -85,7 +86,7 @@ impl Faults {
         }
     }
 
-    /// Returns the collected errors, if any.
+    /// Returns all collected errors, or `Ok` if there are none.
     pub(crate) fn result(mut self) -> Result<(), Vec<Error>> {
         if self.more > 0 {
             let what = format!("{} more errors in this file are not shown", self.more);
@@ -115,7 +116,7 @@ pub(crate) fn nearest<'a>(
     best.map(|(candidate, _)| candidate)
 }
 
-/// Formats a word for a message: short, and without control characters.
+/// Shortens a word to 40 characters and escapes control characters, for a message.
 pub(crate) fn shown(word: &str) -> String {
     let mut text: String = word.chars().take(40).flat_map(char::escape_debug).collect();
     if word.chars().nth(40).is_some() {

@@ -15,7 +15,7 @@ use crate::pattern::{Distinct, Incast, Pattern, Receiver, derangement, divided};
 use crate::source::{Sizes, SourceSpec};
 use crate::{DEFAULT_PORT, Flow, INCAST_PORT};
 
-/// Maximum number of flows of a run: ids have 32 bits, and one id means none.
+/// Maximum number of flows of a run. IDs have 32 bits, and the largest ID means "no flow".
 pub const MAX_FLOWS: u64 = u32::MAX as u64 - 1;
 
 /// The flows of all sources in the order of start, source, and position in the source. Flows are
@@ -32,13 +32,14 @@ pub struct Feed {
 }
 
 impl Feed {
-    /// Creates the flows of `sources`. `rack_of` has the rack of each host.
+    /// Creates the flows of `sources`. `rack_of` contains the rack of each host.
     ///
-    /// The random draws of a source depend only on `seed` and its index in `sources`. So further
-    /// sources, or another scheme, change none of its flows. // TRA-16
+    /// The random draws of a source depend only on `seed` and on the index of the source in
+    /// `sources`. Adding a source, or changing the scheme, changes no flow of the other sources. //
+    /// TRA-16
     ///
     /// # Errors
-    /// A source has invalid settings. The error has the source and the problem. // TRA-17
+    /// A source has invalid settings. The error contains the source and the problem. // TRA-17
     pub fn new(
         seed: u64,
         sources: &[SourceSpec],
@@ -94,15 +95,15 @@ impl Feed {
         Ok(feed)
     }
 
-    /// Number of flows of the whole feed, including those already taken, if it is known without
-    /// drawing.
+    /// Number of flows of the whole feed, including flows that were already returned. `None` if the
+    /// number depends on random draws.
     #[must_use]
     pub const fn known_len(&self) -> Option<u64> {
         self.known_len
     }
 
-    /// Returns the error that the random flows exceeded the number of ids, if this ended the feed.
-    /// Call it after the feed has ended.
+    /// Returns an error if the feed ended because flow IDs were exhausted. Call it after the feed
+    /// has ended.
     #[must_use]
     pub const fn error(&self) -> Option<&Error> {
         self.error.as_ref()
@@ -139,7 +140,7 @@ impl Iterator for Feed {
 enum Instants {
     /// One arrival at the start of the window.
     Once(Option<u64>),
-    /// Arrivals of a clock, up to a limit.
+    /// Arrivals of a clock. At most `left` further arrivals are returned.
     Clocked { clock: Clock, left: u64 },
 }
 
@@ -157,13 +158,13 @@ impl Iterator for Instants {
     }
 }
 
-/// The state of a pattern, which determines the source and destination of each flow.
+/// The state of a pattern, from which the source and destination of each flow are drawn.
 #[derive(Debug)]
 enum Draw {
     Uniform(Scope),
-    /// All pairs of a scope without these excluded hosts.
+    /// All pairs of a scope, without the excluded hosts in the list.
     Among(Scope, Arc<[u32]>),
-    /// Share of flows between racks.
+    /// The probability that a flow is between racks.
     Local(f64),
     /// Number of sites.
     Sites(u32),
@@ -176,14 +177,14 @@ enum Draw {
     Incast {
         incast: Incast,
         receiver: u32,
-        /// Number of events so far.
+        /// Number of incast events so far.
         events: usize,
         senders: Distinct,
     },
     Between {
         between: Between,
         receiver: u32,
-        /// Size of all flows of this arrival, if they have one size.
+        /// Size of the flows of this arrival, if all have the same size.
         bytes: Option<u64>,
     },
     /// Listed flows in the order of their starts.
@@ -271,7 +272,7 @@ impl Source {
         })
     }
 
-    /// Draws the values that are common to all flows of an arrival.
+    /// Draws the receiver, senders or size that all flows of an arrival share.
     fn arrive(&mut self) {
         // TRA-22: one receiver per arrival
         if let Draw::Between {
@@ -307,7 +308,7 @@ impl Source {
         }
     }
 
-    /// Returns source and destination of flow number `place` (from 0) of the current arrival.
+    /// Returns the source and destination host of flow `place` (from 0) of the current arrival.
     fn pair(&mut self, place: u64) -> (u32, u32) {
         let count = u64::from(self.hosts.count());
         match &self.draw {
@@ -334,7 +335,8 @@ impl Source {
                 };
                 (src as u32, partners[src as usize])
             }
-            // TRA-11: by distance, so that hosts do not all start with the same receiver
+            // TRA-11: flows are ordered by distance (destination − source), so that hosts start
+            // with different receivers
             Draw::AllToAll => {
                 let (distance, src) = (place / count + 1, place % count);
                 (src as u32, ((src + distance) % count) as u32)
@@ -393,7 +395,7 @@ impl Iterator for Source {
         }
         let place = self.place;
         if place >= self.flows_per_arrival {
-            return None; // an empty list
+            return None; // the list of flows is empty
         }
         self.place += 1;
         let (src, dst) = self.pair(place);
@@ -405,7 +407,7 @@ impl Iterator for Source {
             }
             _ => (self.start_ps, self.class),
         };
-        // TRA-19, FGC-30: ports of listed flows and of incasts
+        // TRA-19, FGC-30: port numbers of listed flows and of incasts
         let (port, src_port, incast) = match &self.draw {
             Draw::List(flows) => {
                 let flow = &flows[place as usize];

@@ -1,4 +1,4 @@
-//! The hosts of the traffic: numbered, and grouped into racks.
+//! The hosts of the traffic, by index and rack.
 
 use kernel::Stream;
 
@@ -13,7 +13,7 @@ pub enum Scope {
     InterRack,
 }
 
-/// Hosts grouped into racks. Pairs are drawn with constant memory per host.
+/// Hosts grouped into racks. Drawing pairs needs constant memory per host.
 #[derive(Clone, Debug)]
 pub struct Hosts {
     /// All hosts, sorted by rack.
@@ -25,8 +25,8 @@ pub struct Hosts {
     racks: Vec<Rack>,
 }
 
-/// One rack: the range of its hosts in `grouped`, and the total numbers of pairs (across racks, and
-/// inside racks) whose first host is in an earlier rack.
+/// One rack: the range of its hosts in `grouped`, and two sums over earlier racks: the number of
+/// ordered pairs from one of their hosts to another rack, and within their rack.
 #[derive(Clone, Copy, Debug)]
 struct Rack {
     from: u32,
@@ -40,7 +40,7 @@ impl Rack {
         self.to - self.from
     }
 
-    /// Number of ordered pairs of hosts of the rack.
+    /// Number of ordered pairs of hosts within the rack.
     fn pairs_inside(&self) -> u64 {
         u64::from(self.size()) * u64::from(self.size() - 1)
     }
@@ -50,7 +50,7 @@ impl Hosts {
     /// Creates hosts `0..rack_of.len()`. Hosts with the same number in `rack_of` share a rack.
     ///
     /// # Errors
-    /// There are no hosts, or more than a `u32` can count.
+    /// There are no hosts, or their number exceeds `u32`.
     pub fn new(rack_of: &[u32]) -> Result<Self, Error> {
         let count =
             u32::try_from(rack_of.len()).map_err(|_| Error::new("more than 2^32 - 1 hosts"))?;
@@ -99,7 +99,7 @@ impl Hosts {
         self.grouped.len() as u32
     }
 
-    /// True if two existing hosts share a rack.
+    /// True if two hosts are in the same rack. Both hosts must exist.
     #[must_use]
     pub fn same_rack(&self, a: u32, b: u32) -> bool {
         self.rack_of[a as usize] == self.rack_of[b as usize]
@@ -132,8 +132,8 @@ impl Hosts {
         }
     }
 
-    /// Returns the share of the pairs in `scope` whose hosts are in different racks, or 0 without
-    /// any pair.
+    /// Returns the fraction of the pairs in `scope` whose hosts are in different racks, or 0 if
+    /// there is no pair.
     #[must_use]
     pub fn crossing_fraction(&self, scope: Scope) -> f64 {
         match self.pairs_in(scope) {
@@ -142,7 +142,7 @@ impl Hosts {
         }
     }
 
-    /// Returns the share of the peers of an existing host that are in another rack.
+    /// Returns the fraction of the peers of an existing host that are in another rack.
     #[must_use]
     pub fn crossing_fraction_to(&self, host: u32, scope: Scope) -> f64 {
         let outside = f64::from(self.peers(host, Scope::InterRack));
@@ -152,7 +152,7 @@ impl Hosts {
         }
     }
 
-    /// Returns the range of positions in `grouped` that are not peers of `host`.
+    /// Returns the range of indices in `grouped` that are not peers of `host`.
     fn excluded(&self, host: u32, scope: Scope) -> (u32, u32) {
         let at = self.position[host as usize];
         match scope {
@@ -164,14 +164,14 @@ impl Hosts {
         }
     }
 
-    /// Number of peers of an existing host.
+    /// Number of hosts that an existing host may exchange flows with in `scope`.
     #[must_use]
     pub fn peers(&self, host: u32, scope: Scope) -> u32 {
         let (from, to) = self.excluded(host, scope);
         self.count() - (to - from)
     }
 
-    /// Smallest number of peers that any host has.
+    /// Minimum of [`Hosts::peers`] over all hosts.
     #[must_use]
     pub fn fewest_peers(&self, scope: Scope) -> u32 {
         match scope {
@@ -180,7 +180,7 @@ impl Hosts {
         }
     }
 
-    /// Returns the peer of `host` with number `index`, which must be below [`Hosts::peers`].
+    /// Returns peer `index` of `host`. The index must be below [`Hosts::peers`].
     #[must_use]
     pub fn peer(&self, host: u32, scope: Scope, index: u32) -> u32 {
         let (from, to) = self.excluded(host, scope);
@@ -214,7 +214,8 @@ impl Hosts {
         (src, self.peer(src, scope, index))
     }
 
-    /// Number of ordered pairs in `scope` without these hosts, which must exist and be ascending.
+    /// Number of ordered pairs in `scope` without the `excluded` hosts, which must exist and be in
+    /// ascending order.
     #[must_use]
     pub fn pairs_without(&self, scope: Scope, excluded: &[u32]) -> u64 {
         let (all, inside) = self.counts_without(excluded);
@@ -224,7 +225,7 @@ impl Hosts {
         }
     }
 
-    /// Number of ordered pairs without these hosts, and the number of them within racks.
+    /// Number of ordered pairs without the excluded hosts, in total and within racks.
     fn counts_without(&self, excluded: &[u32]) -> (u64, u64) {
         let pairs = |count: u64| count * count.saturating_sub(1);
         let mut left: Vec<u64> = self.racks.iter().map(|r| u64::from(r.size())).collect();
@@ -234,7 +235,7 @@ impl Hosts {
         (pairs(left.iter().sum()), left.into_iter().map(pairs).sum())
     }
 
-    /// Like [`Hosts::crossing_fraction`], without these hosts.
+    /// Like [`Hosts::crossing_fraction`], but without the `excluded` hosts.
     #[must_use]
     pub fn crossing_fraction_without(&self, scope: Scope, excluded: &[u32]) -> f64 {
         let (all, inside) = self.counts_without(excluded);
@@ -244,8 +245,8 @@ impl Hosts {
         }
     }
 
-    /// Draws a pair of the scope without these hosts evenly. Repeats the draw until the pair has
-    /// none of them. // TRA-23
+    /// Draws a pair of the scope evenly, without the excluded hosts. Repeats the draw until neither
+    /// host is excluded. // TRA-23
     pub(crate) fn draw_pair_without(
         &self,
         scope: Scope,
@@ -276,8 +277,8 @@ impl Hosts {
         (host(src), host(dst))
     }
 
-    /// Returns the number of hosts per site, if all hosts in order are divided among `sites` equal
-    /// sites.
+    /// Returns the number of hosts per site, if the hosts are divided among `sites` sites of equal
+    /// size.
     fn per_site(&self, sites: u32) -> u32 {
         self.count() / sites
     }
@@ -292,7 +293,7 @@ impl Hosts {
         (src, other + u32::from(other >= src))
     }
 
-    /// Returns the share of the pairs within sites whose hosts are in different racks.
+    /// Returns the fraction of the pairs within sites whose hosts are in different racks.
     pub(crate) fn crossing_fraction_of_sites(&self, sites: u32) -> f64 {
         let size = self.per_site(sites);
         let mut inside = 0;

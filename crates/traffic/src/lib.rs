@@ -1,4 +1,4 @@
-//! Generates traffic: which hosts send which flows, and when. The crate has no notion of switches.
+//! Generates traffic: which hosts send which flows, and when. The crate does not model switches.
 //!
 //! A [`SourceSpec`] describes one source of traffic. A [`Feed`] combines several sources into one
 //! sequence of [`Flow`]s, created on demand. The crate reads no files; callers pass text. The rules
@@ -32,8 +32,8 @@ pub use source::{Sizes, SourceSpec};
 /// One flow (message) to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
-    /// Number of the flow in the run: its index in the order of (start, source, position in
-    /// source).
+    /// Index of the flow in the run. Flows are ordered by start, then by source, then by position
+    /// in their source.
     pub id: u32,
     /// Start time, ps.
     pub start_ps: u64,
@@ -45,19 +45,20 @@ pub struct Flow {
     pub bytes: u64,
     /// Traffic class. The default is 0.
     pub class: u8,
-    /// Index of the `[[traffic]]` entry of the flow.
+    /// Index of the flow's `[[traffic]]` entry in the scenario.
     pub source: u16,
     /// True if the flow belongs to an incast.
     pub incast: bool,
-    /// Destination port.
+    /// Destination port number (as in UDP).
     pub port: u16,
-    /// Source port, if the list of flows gives it. // FGC-30
+    /// Source port number, if the list of flows contains it. // FGC-30
     pub src_port: Option<u16>,
 }
 
-/// Default destination port. // TRA-19
+/// Default destination port number of a flow. // TRA-19
 pub const DEFAULT_PORT: u16 = 100;
 
-/// Destination port of flows that belong to an incast, as users of the ns-3 simulator mark them.
+/// Destination port number that marks flows of an incast. Traffic files of ns-3 use the same
+/// number.
 // TRA-19
 pub const INCAST_PORT: u16 = 200;

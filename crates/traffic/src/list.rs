@@ -18,23 +18,25 @@ pub struct ListedFlow {
     pub start_ps: u64,
     /// Traffic class. `None`: the class of the source.
     pub class: Option<u8>,
-    /// Destination port. [`INCAST_PORT`](crate::INCAST_PORT) marks a flow of an incast. // TRA-19
+    /// Destination port number. [`INCAST_PORT`](crate::INCAST_PORT) marks a flow of an incast. //
+    /// TRA-19
     pub port: u16,
-    /// Source port. `None`: the engine assigns one if needed. // FGC-30
+    /// Source port number. `None`: the engine assigns a number if needed. // FGC-30
     pub src_port: Option<u16>,
 }
 
-/// Highest traffic class. Classes are numbered 0 to 7, like priorities in a frame's tag.
+/// Highest traffic class. Classes are numbered 0 to 7, like the priorities of a VLAN tag.
 pub const MAX_CLASS: u8 = 7;
 
 /// Latest start time in ps: eleven and a half days.
 const MAX_START_PS: u64 = 1_000_000_000_000_000_000;
 
 impl ListedFlow {
-    /// Checks a list against the number of hosts.
+    /// Checks the flows of a list for validity in a network of `hosts` hosts.
     ///
     /// # Errors
-    /// A flow is invalid. The error has the number of the first such flow, counted from 1.
+    /// A flow is invalid. The error contains the position of the first invalid flow, counted from
+    /// 1.
     pub fn check_all(flows: &[Self], hosts: u32) -> Result<(), Error> {
         for (index, flow) in flows.iter().enumerate() {
             flow.check(hosts)
@@ -76,11 +78,11 @@ const COLUMNS: Columns = Columns {
     optional: &["class", "port", "sport"],
 };
 
-/// Hosts and classes that a list of flows may use.
+/// Hosts and traffic classes that a file of flows may use.
 pub struct KnownHosts<'a> {
     /// Number of hosts.
     pub count: u32,
-    /// Finds a host by its name.
+    /// Returns the index of the host with a name.
     pub find: &'a dyn Fn(&str) -> Option<u32>,
     /// The highest traffic class.
     pub max_class: u8,
@@ -95,7 +97,7 @@ pub struct FlowFile {
     pub warnings: Vec<Error>,
 }
 
-/// Parses flows from CSV. A header line has the columns `src`, `dst`, `bytes`, `start` and
+/// Parses flows from CSV. The header line contains the columns `src`, `dst`, `bytes`, `start` and
 /// optionally `class`, `port` and `sport`, in any order. Each further line is one flow. Hosts are
 /// numbers or names. `start` has a unit (`10us`). Empty lines and lines that begin with `#` are
 /// ignored. Other columns are ignored with a warning. // TRA-14, TRA-26
@@ -111,7 +113,7 @@ pub fn parse_flow_csv(text: &str, hosts: &KnownHosts<'_>) -> Result<FlowFile, Ve
     Ok(FlowFile { flows, warnings })
 }
 
-/// Like [`parse_flow_csv`], for bytes that may not be text.
+/// Like [`parse_flow_csv`], for bytes that are possibly not valid UTF-8.
 ///
 /// # Errors
 /// The errors of [`parse_flow_csv`].
@@ -139,7 +141,7 @@ fn flow(row: &Row<'_, '_>, hosts: &KnownHosts<'_>) -> Result<ListedFlow, Error> 
     Ok(flow)
 }
 
-/// Parses a whole number without sign.
+/// Parses an unsigned integer.
 fn whole(field: Field<'_>, what: &str) -> Result<u64, Error> {
     let text = field.text;
     if text.is_empty() {
@@ -160,8 +162,8 @@ fn whole(field: Field<'_>, what: &str) -> Result<u64, Error> {
     Err(field.error(fault))
 }
 
-/// Parses a host by its number or its name. Digits are a number.
-// TRA-26
+/// Parses a host from its number or its name. A text of digits is a number.
+// TRA-26: hosts by number or name
 fn host(field: Field<'_>, hosts: &KnownHosts<'_>) -> Result<u32, Error> {
     let last = hosts.count.saturating_sub(1);
     let text = field.text;
@@ -202,7 +204,7 @@ fn class(field: Field<'_>, max: u8) -> Result<u8, Error> {
     }
 }
 
-/// Parses a time with its unit exactly. Returns it in ps.
+/// Parses a time with its unit without rounding. Returns the time in ps.
 fn start_ps(field: Field<'_>) -> Result<u64, Error> {
     let text = field.text;
     if text.is_empty() {

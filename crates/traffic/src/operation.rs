@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-/// One operation of a rank. Its number is (rank, index); the index is its position in the rank's
-/// list. // OPS-01
+/// One operation of a rank. It is identified by (rank, index), where the index is its position in
+/// the rank's list. // OPS-01
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Operation {
     /// The work of the operation.
@@ -12,18 +12,20 @@ pub struct Operation {
     pub after_end: Vec<u32>,
     /// Operations of the same rank, with smaller indices, that must have started. // OPS-02
     pub after_start: Vec<u32>,
-    /// Trigger that must have fired, as an index in the workload's list. // OPS-40
+    /// Trigger that must have fired, as an index in the workload's list of triggers. // OPS-40
     pub trigger: Option<u32>,
     /// Resource of the rank that the operation occupies: a stream, an engine, a threadblock.
     /// `None`: no resource. // OPS-20
     pub resource: Option<u16>,
-    /// NIC of the rank that its messages occupy. // OPS-21
+    /// NIC of the rank that the messages of the operation occupy. // OPS-21
     pub nic: u16,
-    /// Priority among ready operations: the smallest is first, and equal ones are ordered by index.
-    // OPS-23
+    /// Priority among ready operations: the smallest value is first, and equal values are ordered
+    /// by index.
+    // OPS-23: order of ready operations
     pub priority: u64,
-    /// The collective of which the operation is a part, as an index in the workload's list.
-    // OPS-38
+    /// The collective that contains the operation, as an index in the workload's list of
+    /// collectives.
+    // OPS-38: collectives composed of operations
     pub part_of: Option<u32>,
 }
 
@@ -37,7 +39,7 @@ pub enum Work {
     },
     /// Sends one message.
     Send(Send),
-    /// Waits for one message, or for bytes.
+    /// Waits for one message, or for a number of bytes.
     Receive(Receive),
     /// Takes part in a collective operation of a group.
     Collective(Box<Collective>),
@@ -70,9 +72,9 @@ pub struct Send {
     pub to: u32,
     /// Payload bytes. 0 is possible (a message without payload).
     pub bytes: u64,
-    /// Tag that the receiver matches.
+    /// Tag that a receive must match.
     pub tag: u64,
-    /// Messages of one channel to one rank may share a queue pair. // OPS-15
+    /// Channel. Messages of one channel to one rank may share a queue pair. // OPS-15
     pub channel: u16,
     /// Traffic class.
     pub class: u8,
@@ -90,35 +92,35 @@ pub struct Send {
 pub struct Receive {
     /// Rank that sends the message; `None` accepts every rank.
     pub from: Option<u32>,
-    /// Expected bytes. If matching counts bytes, they are taken from the credit; otherwise they are
-    /// only recorded.
+    /// Expected bytes. With [`Matching::Bytes`](crate::operations::Matching::Bytes) the receive
+    /// ends when that many bytes have arrived. Otherwise the number is only recorded.
     pub bytes: u64,
     /// Tag of the message; `None` accepts every tag.
     pub tag: Option<u64>,
 }
 
-/// The part of one rank in a collective operation.
+/// The contribution of one rank to a collective operation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Collective {
     /// Kind of the collective.
     pub kind: CollectiveKind,
-    /// The group, as an index in the workload's list. `None`: all ranks.
+    /// The group, as an index in the workload's list of groups. `None`: all ranks.
     pub group: Option<u32>,
-    /// Instance number, on which the members agree. `None`: counted per rank and group, as the
-    /// workload's option defines. // OPS-30
+    /// Instance number, the same at all members. `None`: each rank counts the collectives of the
+    /// group, as the workload's option defines. // OPS-30
     pub instance: Option<u64>,
-    /// Bytes S of the whole vector; see the kinds. Unused for an all-to-allv. // OPS-31
+    /// Bytes S of the whole vector; see [`CollectiveKind`]. Unused for an all-to-allv. // OPS-31
     pub bytes: u64,
-    /// Position in the group of the broadcasting rank.
+    /// Position in the group of the member that broadcasts.
     pub root: u32,
-    /// Algorithm as text, such as `ring:channels=2`. `None`: the workload's algorithm for this
-    /// kind.
+    /// Algorithm as text, such as `ring:channels=2`. `None`: the workload's algorithm for this kind
+    /// of collective.
     pub algorithm: Option<Box<str>>,
-    /// First channel that its messages use.
+    /// First channel that the messages of the collective use.
     pub channel: u16,
-    /// Traffic class of its messages.
+    /// Traffic class of the messages.
     pub class: u8,
-    /// Latency of each of its messages, like that of a send, ps.
+    /// Latency of each message, as for a send, ps.
     pub latency_ps: u64,
     /// All-to-allv: bytes to each member, in the order of the group.
     pub to_each: Vec<u64>,
@@ -137,8 +139,8 @@ impl Collective {
         }
     }
 
-    /// All-to-allv: the larger of the bytes that the member at a position sends to others and
-    /// receives from others. // OPS-61
+    /// For an all-to-allv: the larger of two sums, the bytes that the member at `position` sends to
+    /// other members and the bytes that it receives from other members. // OPS-61
     #[must_use]
     pub fn moved_bytes(&self, position: u32) -> u64 {
         without(&self.to_each, position).max(without(&self.from_each, position))
@@ -163,9 +165,9 @@ pub enum CollectiveKind {
     AllGather,
     /// Each member has S bytes, and ends with its own S/n of their sum.
     ReduceScatter,
-    /// Each member has S/n bytes for each member, and ends with S/n from each.
+    /// Each member has S/n bytes for each member, and ends with S/n bytes from each.
     AllToAll,
-    /// Each member has individual numbers of bytes for each member.
+    /// Each member has a separate number of bytes for each member.
     AllToAllV,
     /// The root has S bytes, and each member ends with them.
     Broadcast,
@@ -185,7 +187,7 @@ impl CollectiveKind {
         Self::Barrier,
     ];
 
-    /// Names of all kinds, in the order of `ALL`.
+    /// Names of all kinds in files and results, in the order of `ALL`.
     pub const WORDS: [&'static str; Self::ALL.len()] = {
         let mut words = [""; Self::ALL.len()];
         let mut nth = 0;
@@ -210,7 +212,7 @@ impl CollectiveKind {
         }
     }
 
-    /// Returns the kind with a name.
+    /// Returns the kind that a word names in files, if the word is valid.
     #[must_use]
     pub fn of_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.word() == word)

@@ -16,12 +16,13 @@ pub enum Receiver {
     Random,
     /// Always the same host.
     Host(u32),
-    /// A list of hosts that take turns, one per event. // TRA-24
+    /// A list of hosts that are receivers in turn, one per event. // TRA-24
     InTurn(Arc<[u32]>),
 }
 
 impl Receiver {
-    /// Returns, for each host, the expected share of the events in which it is the receiver.
+    /// Returns, for each host, the expected fraction of the events in which the host is the
+    /// receiver.
     fn shares(&self, hosts: u32) -> Vec<f64> {
         let mut shares = vec![0.0; hosts as usize];
         match self {
@@ -42,10 +43,11 @@ impl Receiver {
 pub struct Incast {
     /// Number of flows per event.
     pub degree: u32,
-    /// Bytes of one event over all senders. The first senders get the remainder of the division.
-    /// `None`: each flow has a size from the source's sizes.
+    /// Total bytes of the flows of one event. If the division by `degree` has a remainder r, the
+    /// first r senders each send one byte more. `None`: the source's `sizes` define the size of
+    /// each flow.
     pub total_bytes: Option<u64>,
-    /// The receiver.
+    /// The receiver of each event.
     pub receiver: Receiver,
     /// True if a host may be drawn as a sender more than once in an event.
     pub with_replacement: bool,
@@ -56,40 +58,42 @@ pub struct Incast {
 /// A pattern: sources and destinations of flows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pattern {
-    /// Each arrival is one flow between a pair drawn evenly from all pairs of the scope.
+    /// Each arrival is one flow between a pair of hosts, drawn evenly from all pairs of the scope.
     Uniform {
         /// Pairs that may exchange flows.
         scope: Scope,
     },
-    /// Like [`Pattern::Uniform`], without some hosts. // TRA-23
+    /// Like [`Pattern::Uniform`], but some hosts are excluded. // TRA-23
     Among {
         /// Pairs that may exchange flows.
         scope: Scope,
         /// Hosts that neither send nor receive, in ascending order.
         excluded: Arc<[u32]>,
     },
-    /// Each arrival is one flow. A share of the flows is between racks, and the others are within a
-    /// rack. In both cases the pair is drawn evenly.
+    /// Each arrival is one flow, between racks with probability `crossing`, else within a rack. In
+    /// both cases the pair of hosts is drawn evenly.
     Local {
-        /// Share of the flows between racks.
+        /// Fraction of the flows that are between racks.
         crossing: f64,
     },
-    /// All hosts in order are divided among sites of the same size. Each arrival is one flow
-    /// between a pair drawn evenly from all pairs within a site.
+    /// The hosts, in the order of their numbers, are divided among sites of the same size. Each
+    /// arrival is one flow between a pair of hosts drawn evenly from all pairs within a site.
     Sites {
         /// Number of sites.
         sites: u32,
     },
     /// Each host sends to one partner and receives from one partner, drawn once. Without arrivals
-    /// every host sends one flow at the start of the window. With arrivals each is one flow of a
-    /// host drawn evenly.
+    /// every host sends one flow at the start of the time window. With arrivals, each arrival is
+    /// one flow of a host drawn evenly.
     Permutation,
-    /// Every host sends one flow to every other: once at the start of the window, or at each
-    /// arrival.
+    /// Every host sends one flow to every other host: once at the start of the time window, or at
+    /// each arrival.
     AllToAll,
-    /// Each arrival is an incast. Without arrivals there is one at the start of the window.
+    /// Each arrival is one incast event. Without arrivals there is one event at the start of the
+    /// time window.
     Incast(Incast),
-    /// From some hosts to others: at each arrival, or once at the start of the window.
+    /// Flows from chosen senders to chosen receivers: at each arrival, or once at the start of the
+    /// time window.
     Between(Between),
     /// A list of flows. It needs no sizes and no arrivals.
     List(Vec<ListedFlow>),
@@ -114,7 +118,7 @@ impl Pattern {
     /// Checks hosts, degrees and sizes of the pattern against the hosts.
     ///
     /// # Errors
-    /// The pattern is invalid for these hosts. The error has the problem.
+    /// The pattern is invalid for these hosts. The error contains the problem.
     pub fn check(&self, hosts: &Hosts) -> Result<(), Error> {
         match self {
             Self::List(flows) => ListedFlow::check_all(flows, hosts.count()),
@@ -128,10 +132,10 @@ impl Pattern {
         }
     }
 
-    /// Calls `visit` with each ordered pair of hosts that may send, and the expected share of the
-    /// flows from the first to the second. The shares add up to 1. For a list it is the share of
-    /// the bytes. The pattern must have passed [`Pattern::check`].
-    // TRA-25: expected share of a pair
+    /// Calls `visit` with each ordered pair of hosts that may send, and the expected fraction of
+    /// the flows that go from the first host to the second. For a list it is the fraction of the
+    /// bytes. The fractions add up to 1. The pattern must have passed [`Pattern::check`].
+    // TRA-25: expected fraction of the flows per pair
     pub fn for_each_pair(&self, hosts: &Hosts, mut visit: impl FnMut(u32, u32, f64)) {
         let count = hosts.count();
         let even = |pairs: u64| 1.0 / pairs.max(1) as f64;
@@ -175,7 +179,7 @@ impl Pattern {
                 let share = even(u64::from(count) * u64::from(site.saturating_sub(1)));
                 all(&|src, dst| if src / site == dst / site { share } else { 0.0 });
             }
-            // By symmetry, a random partner is any other host with equal probability.
+            // By symmetry, the partner of a host is any other host with equal probability.
             Self::Permutation | Self::AllToAll => {
                 all(&share_of(Scope::Any, hosts.pairs_in(Scope::Any)));
             }
@@ -203,7 +207,7 @@ impl Pattern {
         }
     }
 
-    /// Returns the expected share of the bytes between different racks.
+    /// Returns the expected fraction of the bytes that go from one rack to another.
     #[must_use]
     pub fn crossing_fraction(&self, hosts: &Hosts) -> f64 {
         match self {
@@ -211,7 +215,7 @@ impl Pattern {
             Self::Among { scope, excluded } => hosts.crossing_fraction_without(*scope, excluded),
             Self::Local { crossing } => *crossing,
             Self::Sites { sites } => hosts.crossing_fraction_of_sites(*sites),
-            // By symmetry, a random partner is any other host with equal probability.
+            // By symmetry, the partner of a host is any other host with equal probability.
             Self::Permutation | Self::AllToAll => hosts.crossing_fraction(Scope::Any),
             Self::Incast(incast) => match &incast.receiver {
                 // If any host may send, all pairs are equally likely. With `InterRack`, all bytes
@@ -252,7 +256,7 @@ fn need_pairs(hosts: &Hosts, scope: Scope) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns the share of an incast's bytes between racks, averaged over its receivers.
+/// Returns the fraction of an incast's bytes that cross racks, averaged over its receivers.
 fn crossing_to(hosts: &Hosts, receivers: &[u32], scope: Scope) -> f64 {
     let known = receivers.iter().filter(|&&host| host < hosts.count());
     let sum: f64 = known
@@ -261,7 +265,7 @@ fn crossing_to(hosts: &Hosts, receivers: &[u32], scope: Scope) -> f64 {
     sum / receivers.len().max(1) as f64
 }
 
-/// TRA-23: enough hosts remain
+/// TRA-23: enough hosts remain after the exclusion
 fn check_among(hosts: &Hosts, scope: Scope, excluded: &[u32]) -> Result<(), Error> {
     if let Some(host) = excluded.iter().find(|&&host| host >= hosts.count()) {
         let last = hosts.count() - 1;
@@ -306,7 +310,7 @@ fn check_sites(hosts: &Hosts, sites: u32) -> Result<(), Error> {
 }
 
 impl Incast {
-    /// Returns the number of hosts that may send to a receiver.
+    /// Returns the number of hosts that may send to a receiver in this scope.
     fn peers_of(&self, hosts: &Hosts, receiver: u32) -> Result<u32, Error> {
         if receiver < hosts.count() {
             return Ok(hosts.peers(receiver, self.scope));
@@ -354,17 +358,19 @@ impl Incast {
     }
 }
 
-/// Returns the size of the flow of sender `place` if `total` bytes are divided among `degree`
+/// Returns the bytes of sender `place` (from 0) if `total` bytes are divided among `degree`
 /// senders. // TRA-13
 pub(crate) fn divided(total: u64, degree: u32, place: u64) -> u64 {
     let degree = u64::from(degree);
     total / degree + u64::from(place < total % degree)
 }
 
-/// Draws a random permutation without a fixed point, each equally likely. // TRA-10
+/// Draws a random permutation without a fixed point. All such permutations are equally likely. //
+/// TRA-10
 ///
-/// It draws permutations until one has no fixed point. One in e has none, so 1000 tries practically
-/// never fail. If they do, it returns a random cycle. `count` must be at least 2.
+/// The function draws permutations until one has no fixed point. About 1 in 2.7 has none, so 1000
+/// draws practically never fail. If all fail, it returns a random cycle. `count` must be at least
+/// 2.
 pub(crate) fn derangement(count: u32, stream: &mut Stream) -> Vec<u32> {
     let mut partner: Vec<u32> = (0..count).collect();
     for _ in 0..1000 {
@@ -381,7 +387,8 @@ pub(crate) fn derangement(count: u32, stream: &mut Stream) -> Vec<u32> {
     partner
 }
 
-/// Shuffles by Fisher and Yates. With `stay` 0 no element keeps its position (Sattolo: one cycle).
+/// Fisher-Yates shuffle. If `stay` is 0, no element keeps its position (Sattolo's algorithm, one
+/// cycle).
 fn shuffle(items: &mut [u32], stay: u64, stream: &mut Stream) {
     for last in (1..items.len()).rev() {
         let other = stream.below(last as u64 + stay) as usize;

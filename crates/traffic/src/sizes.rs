@@ -1,8 +1,8 @@
-//! Flow-size distributions: their definition, their file format, and the built-in ones.
+//! Flow-size distributions: their definition, their file format, and the built-in distributions.
 //!
-//! The points of a distribution do not define the values between them. The same points have a mean
-//! of 1.71 MB when joined by lines and 2.43 MB as steps. So the interpolation is part of the
-//! distribution, like its origin and its unit.
+//! The points of a distribution do not define the values between the points. For example, the same
+//! points have a mean of 1.71 MB with linear interpolation and 2.43 MB as steps. So the
+//! interpolation is part of the distribution, like its origin and its unit.
 
 mod file;
 mod named;
@@ -22,9 +22,9 @@ const MAX_POINTS: usize = 100_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interpolation {
     /// A straight line: sizes are spread evenly between the two points. Two points of the same size
-    /// are an atom.
+    /// are a probability mass at this size.
     Linear,
-    /// A step: only the sizes of the points occur.
+    /// A step function: only the sizes of the points occur.
     Step,
 }
 
@@ -48,26 +48,27 @@ impl Interpolation {
 /// A distribution of flow sizes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Distribution {
-    /// Name without the origin.
+    /// Name without the origin, such as `web-search`.
     pub name: String,
-    /// Origin of the data. The same name with another origin is different data.
+    /// Origin of the data, such as a paper or simulator. Distributions of the same name from other
+    /// origins have different data.
     pub origin: String,
-    /// Bytes per unit of the file's sizes: 1, or the bytes of a packet.
+    /// Bytes per unit of the sizes in the file: 1, or the bytes of a packet.
     pub unit_bytes: u64,
     /// Interpolation between the points.
     pub interpolation: Interpolation,
-    /// Interpolation at the origin, if it differs: fine steps that were replaced by lines.
+    /// Interpolation of the original data, if it differs: fine steps were replaced by lines.
     pub origin_interpolation: Option<Interpolation>,
-    /// Mean in the file, in bytes. The mean of the points is within 0.1 % of it.
+    /// Mean stated in the file, in bytes. The mean of the points must be within 0.1 % of it.
     pub declared_mean_bytes: Option<f64>,
-    /// Source of the data.
+    /// Description of where the data come from.
     pub source: Option<String>,
     /// Further information for users.
     pub note: Option<String>,
-    /// The distribution of which this is an approximation with fewer points.
+    /// Name of the original distribution, if this one approximates it with fewer points.
     pub redrawn: Option<String>,
-    /// Points (bytes, share of the flows that are at most that large). Both are non-decreasing, and
-    /// the last share is 1.
+    /// Points (bytes, fraction of the flows of at most this size). Both values are non-decreasing,
+    /// and the last fraction is 1.
     points: Vec<(u64, f64)>,
 }
 
@@ -78,7 +79,7 @@ impl Distribution {
         format!("{}@{}", self.name, self.origin)
     }
 
-    /// Returns the points: bytes, and the share of flows that are at most that large.
+    /// Returns the points: bytes, and the fraction of flows of at most this size.
     #[must_use]
     pub fn points(&self) -> &[(u64, f64)] {
         &self.points
@@ -99,12 +100,13 @@ impl Distribution {
         })
     }
 
-    /// Returns the smallest size in bytes that a share `u` of the flows does not exceed. `u`
+    /// Returns the smallest size in bytes that a fraction `u` of the flows does not exceed. `u`
     /// outside 0..=1 is clamped. // TRA-01
     #[must_use]
     pub fn quantile(&self, u: f64) -> f64 {
         let u = if u > 0.0 { u.min(1.0) } else { 0.0 };
-        // At 0 the result is the smallest possible size, not a point without any flow.
+        // For `u` = 0 the result is the smallest possible size. Points without any flow are
+        // skipped.
         let at = if u == 0.0 {
             let with_mass = self.points.partition_point(|&(_, cdf)| cdf <= 0.0);
             match self.interpolation {
@@ -145,7 +147,8 @@ impl Distribution {
     /// Parses a distribution. The format has lines `key = value` with the keys `name`, `origin`,
     /// `unit` (`bytes`, or `1460 bytes` for sizes in packets) and `interpolation` (`linear` or
     /// `step`). Optional keys are `mean`, `source`, `note`, `origin-interpolation` and `redrawn`.
-    /// Then each line has a size and the share of flows up to that size. `#` begins a comment line.
+    /// Each further line contains a size and the fraction of flows of at most that size. A line
+    /// that begins with `#` is a comment.
     ///
     /// # Errors
     /// All errors of the text, each with line and column.
@@ -155,14 +158,14 @@ impl Distribution {
         for (index, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
             faults.note(file.line(index + 1, line));
         }
-        // Checks of the whole file need all lines to be valid.
+        // The checks of the whole file are only possible if all lines are valid.
         faults.result()?;
         file.finish().map_err(|error| vec![error])
     }
 
-    /// Parses a distribution from CSV. Each line has a size in bytes and the share of flows up to
-    /// that size. A header line may name the columns `bytes` and `cdf`, in any order. Other columns
-    /// are ignored with warnings, which are returned. // TRA-27
+    /// Parses a distribution from CSV. Each line contains a size in bytes and the fraction of flows
+    /// of at most that size. An optional header line contains the column names `bytes` and `cdf`,
+    /// in any order. Other columns are ignored; the function returns a warning for each. // TRA-27
     ///
     /// # Errors
     /// All errors of the text, each with line and column.
@@ -176,7 +179,7 @@ impl Distribution {
             optional: &[],
         };
         let mut file = File::default();
-        // If the first line has numbers, it is a point and the columns are `bytes` and `cdf`.
+        // If the first line contains numbers, it is a point, and the columns are `bytes` and `cdf`.
         let first = csv::lines(text).next().map_or("", |(_, line)| line);
         let has_header = first
             .split(',')
@@ -196,8 +199,8 @@ impl Distribution {
         Ok((Self::of_points(name, interpolation, points), warnings))
     }
 
-    /// Parses measured sizes: a line for each flow with its size in bytes, below an optional header
-    /// `bytes`. Flows then have these sizes with equal probability. // TRA-27
+    /// Parses measured sizes: the size of one flow per line, in bytes, after an optional header
+    /// line `bytes`. Each listed size then has equal probability. // TRA-27
     ///
     /// # Errors
     /// All errors of the text, each with line and column.
@@ -246,19 +249,19 @@ impl Distribution {
     }
 }
 
-/// Format of a file of sizes.
+/// Format of a file of flow sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// Keys and points, see [`Distribution::parse`].
+    /// Header keys and points, see [`Distribution::parse`].
     Own,
-    /// See [`Distribution::parse_csv`].
+    /// Table of sizes and cumulative fractions, see [`Distribution::parse_csv`].
     Csv,
-    /// See [`Distribution::parse_list`].
+    /// One measured size per line, see [`Distribution::parse_list`].
     List,
 }
 
 impl Format {
-    /// Returns the format that the first line of a text has.
+    /// Detects the format of a text from its first line.
     #[must_use]
     pub fn of(text: &str) -> Self {
         let first = csv::lines(text).next().map_or("", |(_, line)| line);
@@ -280,7 +283,7 @@ fn is_header(line: &str) -> bool {
 /// Converts bytes to text.
 ///
 /// # Errors
-/// The bytes are not UTF-8. The error has the position of the first invalid byte.
+/// The bytes are not UTF-8. The error contains the position of the first invalid byte.
 pub fn utf8(bytes: &[u8]) -> Result<&str, Error> {
     std::str::from_utf8(bytes).map_err(|error| {
         let good = &bytes[..error.valid_up_to()];

@@ -1,4 +1,4 @@
-//! The specification of one source of traffic, and expected numbers of its flows and bytes.
+//! The specification of one source of traffic, and the expected number of its flows and bytes.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ pub struct SourceSpec {
     pub name: String,
     /// Sources and destinations of flows.
     pub pattern: Pattern,
-    /// Sizes of flows. `None` if the pattern defines them (a list, an incast with a total).
+    /// Sizes of flows. `None` if the pattern defines the sizes (a list, an incast with a total).
     pub sizes: Option<Sizes>,
     /// Arrivals. `None` for a list, and if all flows start at the start of the time window
     /// (permutation, all-to-all, a single incast).
@@ -48,15 +48,15 @@ pub struct SourceSpec {
     /// Traffic class of the flows.
     pub class: u8,
     /// Maximum number of arrivals (flows of uniform traffic, events of an incast, rounds of
-    /// all-to-all). It needs arrivals.
+    /// all-to-all). Only allowed if `arrivals` is set.
     pub limit: Option<u64>,
 }
 
 impl SourceSpec {
-    /// Checks the source, alone and against these hosts.
+    /// Checks the settings of the source for consistency, and against the hosts of the network.
     ///
     /// # Errors
-    /// The source is invalid. The error has the name of the source and the problem.
+    /// The source is invalid. The error contains the name of the source and the problem.
     pub fn check(&self, hosts: &Hosts) -> Result<(), Error> {
         self.check_unnamed(hosts)
             .map_err(|error| error.of(format_args!("traffic '{}'", self.name)))
@@ -151,7 +151,7 @@ impl SourceSpec {
         }
     }
 
-    /// Number of flows per arrival. Without arrivals it is the number of all flows.
+    /// Number of flows per arrival. Without arrivals it is the number of all flows of the source.
     #[must_use]
     pub fn flows_per_arrival(&self, hosts: u32) -> u64 {
         let hosts = u64::from(hosts);
@@ -216,7 +216,7 @@ impl SourceSpec {
     }
 
     /// Expected number of arrivals in the time window of the source: exact if gaps are not random,
-    /// else the length of the window divided by the mean gap.
+    /// else the length of the time window divided by the mean gap.
     #[must_use]
     pub fn expected_arrivals(&self) -> f64 {
         let limit = self.limit.map_or(f64::INFINITY, |limit| limit as f64);
@@ -242,7 +242,7 @@ impl SourceSpec {
         self.expected_arrivals() * self.mean_arrival_bytes(hosts)
     }
 
-    /// Number of flows; `None`: it is only known after the random draws.
+    /// Number of flows; `None` if the number depends on random draws.
     #[must_use]
     pub fn known_flows(&self, hosts: u32) -> Option<u64> {
         let arrivals = match &self.arrivals {

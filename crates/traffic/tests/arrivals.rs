@@ -1,4 +1,4 @@
-//! Gaps between arrivals, and the arithmetic of load.
+//! Tests of the gaps between arrivals, and of the computation of load.
 
 use kernel::{Purpose, Stream};
 use traffic::arrivals::Clock;
@@ -43,7 +43,7 @@ fn poisson_gaps_have_their_mean_and_variance() {
     assert!((variance / 1e12 - 1.0).abs() < 0.015, "{variance}");
 }
 
-/// TRA-06
+/// TRA-06: log-normal gaps
 #[test]
 fn log_normal_gaps_have_their_mean_and_variance() {
     let sigma = 0.5f64;
@@ -52,7 +52,8 @@ fn log_normal_gaps_have_their_mean_and_variance() {
     assert!((mean / 1e6 - 1.0).abs() < 0.004, "{mean}");
     assert!((variance / wanted - 1.0).abs() < 0.03, "{variance}");
 
-    // At sigma 2 the moments converge too slowly to test them; those of the logarithm do not.
+    // For sigma 2 the moments of the gaps converge too slowly to test. The moments of their
+    // logarithms do not.
     let logs: Vec<f64> = gaps(ArrivalKind::LogNormal { sigma: 2.0 }, 400_000)
         .iter()
         .map(|&gap| libm::log(gap))
@@ -62,7 +63,7 @@ fn log_normal_gaps_have_their_mean_and_variance() {
     assert!((variance / 4.0 - 1.0).abs() < 0.01, "{variance}");
 }
 
-/// TRA-07: half-open window, first arrival of fixed gaps at its opening.
+/// TRA-07: the window is half-open, and the first arrival of fixed gaps is at its start.
 #[test]
 fn fixed_gaps_begin_with_the_window_and_end_before_it_closes() {
     let fixed = |first_ps| ArrivalKind::Fixed { first_ps };
@@ -80,7 +81,7 @@ fn fixed_gaps_begin_with_the_window_and_end_before_it_closes() {
     );
 }
 
-/// TRA-08: fractions of a picosecond add up, and tiny gaps keep their rate.
+/// TRA-08: fractions of a picosecond are added up, so that gaps below 1 ps keep their rate.
 #[test]
 fn rounding_to_picoseconds_does_not_change_the_rate() {
     let fixed = ArrivalKind::Fixed { first_ps: None };
@@ -88,9 +89,10 @@ fn rounding_to_picoseconds_does_not_change_the_rate() {
         clock(fixed, 2.5, 0..20, 0).collect::<Vec<_>>(),
         [0, 3, 5, 8, 10, 13, 15, 18]
     );
-    // The last of 90 000 thirds of a picosecond is rounded out of the window.
+    // The last of 90,000 arrivals is rounded to the end of the window, which is not included.
     assert_eq!(clock(fixed, 1.0 / 3.0, 0..30_000, 0).count(), 89_999);
-    // 5 % of 6.4 Tbps in events of 20 MB, with the last digits that divisions leave: ten in 5 ms.
+    // A load of 5 % of 6.4 Tbps in events of 20 MB is ten events in 5 ms, also if a division made
+    // the gap slightly too short or too long.
     for gap in [
         500e6 - 6e-8,
         500e6,
@@ -133,7 +135,7 @@ fn bad_arrivals_are_refused() {
     }
 }
 
-/// TRA-05: the incast of the BFC paper, 20 MB every 500 us, is 5 % of a 6.4 Tbps core.
+/// TRA-05: the incast of the BFC paper, 20 MB every 500 us, is a load of 5 % on a core of 6.4 Tbps.
 #[test]
 fn load_follows_its_definition() {
     let gap = mean_gap_ps(0.05, 6.4e12, 20e6, 1.0).expect("valid");

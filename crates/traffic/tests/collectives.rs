@@ -1,6 +1,6 @@
-//! Collectives: each contribution reaches each of its ranks exactly once, for all orders of lanes
-//! and of arrivals. No collective is faster than the closed form, and without contention it is as
-//! fast.
+//! Tests of collectives. Each contribution reaches each member that needs it exactly once, for all
+//! orders of lanes and arrivals. No collective is faster than the closed form, and without
+//! contention some reach it exactly.
 
 use crate::programs::{Program, bandwidth_only, collective, latency};
 use kernel::{Purpose, Stream};
@@ -13,15 +13,15 @@ use traffic::operations::{CollectiveKind, Options};
 /// The set of members whose contributions a byte contains, one bit per member.
 type Contributions = u64;
 
-/// Executes the plans of all members. For each byte it tracks the contributions that the byte
-/// contains.
+/// Executes the plans of all members symbolically. For each byte it tracks which contributions the
+/// byte contains.
 struct Symbolic {
     plans: Vec<Box<dyn Plan>>,
-    /// The contributions of each byte of the address space, by member.
+    /// The contributions in each byte of the address space, per member.
     content: Vec<Vec<Contributions>>,
     done: Vec<Vec<u32>>,
-    /// Messages in transit by sender, receiver and tag: their bytes as they were at the time of
-    /// sending.
+    /// Messages in flight by sender, receiver and tag, each with the contributions in its bytes at
+    /// the time of sending.
     under_way: BTreeMap<(u32, u32, u64), (Span, Vec<Contributions>)>,
     used: BTreeSet<(u32, u32, u64)>,
 }
@@ -92,7 +92,7 @@ fn own_block(kind: CollectiveKind, n: u32, bytes: u64, member: u32) -> Vec<Span>
     }
 }
 
-/// Executes a collective with a random order of lanes, and checks the final bytes of each member.
+/// Executes a collective with a random order of lanes, and checks the final data of each member.
 fn check(kind: CollectiveKind, algorithm: &Algorithm, n: u32, bytes: u64, root: u32, seed: u64) {
     let space = if kind == CollectiveKind::AllToAll {
         bytes * u64::from(n)
@@ -143,7 +143,8 @@ fn check(kind: CollectiveKind, algorithm: &Algorithm, n: u32, bytes: u64, root: 
         .collect();
     let mut stream = Stream::new(seed, 0, Purpose::Test);
     while !lanes.is_empty() {
-        // A random lane runs until it must wait. If it cannot run at all, each lane tries one step.
+        // A random lane executes steps until it must wait. If it cannot execute any, each lane
+        // tries one step.
         let chosen = stream.below(lanes.len() as u64) as usize;
         let (member, lane) = lanes[chosen];
         let mut moved = false;
@@ -192,7 +193,7 @@ const MOVES_DATA: [CollectiveKind; 5] = [
     CollectiveKind::Broadcast,
 ];
 
-/// Generates a kind of collective, a number of members, and an algorithm that supports both.
+/// Generates a kind of collective, an algorithm, and a number of members that both support.
 fn any_collective() -> impl Strategy<Value = (CollectiveKind, Algorithm, u32)> {
     let kind = prop::sample::select(MOVES_DATA.to_vec());
     let shape = (1..9_u32, 1..5_u32);
@@ -231,8 +232,8 @@ fn any_collective() -> impl Strategy<Value = (CollectiveKind, Algorithm, u32)> {
                 },
                 name,
             };
-            // If the algorithm does not support the collective, the basic algorithm is used if it
-            // does.
+            // If the algorithm does not support the collective, the test uses the variant without
+            // parameters.
             let able = |algorithm: &Algorithm| algorithm.check(kind, n).is_ok();
             [algorithm, plain]
                 .into_iter()
@@ -246,8 +247,8 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(400) })]
 
     /// OPS-31, OPS-33, OPS-35, OPS-36 and the algorithms OPS-50, OPS-51, OPS-52, OPS-53, OPS-54,
-    /// OPS-55, OPS-56, OPS-57, OPS-58, OPS-60: each contribution reaches each of its ranks exactly
-    /// once.
+    /// OPS-55, OPS-56, OPS-57, OPS-58, OPS-60: each contribution reaches each member that needs it
+    /// exactly once.
     #[test]
     fn each_contribution_arrives_once(
         (kind, algorithm, n) in any_collective(),
@@ -258,8 +259,8 @@ proptest! {
         check(kind, &algorithm, n, bytes, root % n, seed);
     }
 
-    /// OPS-61: no algorithm is faster than the bound. Each channel has its own NIC, and only the
-    /// bandwidth of NICs takes time.
+    /// OPS-61: no algorithm is faster than the bound. Each channel has its own NIC, and time passes
+    /// only for transmission by NICs.
     #[test]
     fn never_below_the_bound((kind, algorithm, n) in any_collective(), bytes in 1..100_000_u64) {
         let took = took_ps(kind, &algorithm.to_string(), n, bytes);
@@ -268,7 +269,7 @@ proptest! {
         prop_assert!((took + PS_PER_BYTE) * nics >= least * PS_PER_BYTE, "{took}");
     }
 
-    /// OPS-32: the text of an algorithm parses to the same algorithm.
+    /// OPS-32: the text of an algorithm, when parsed, gives the same algorithm.
     #[test]
     fn algorithms_are_written_and_read((_, algorithm, _) in any_collective()) {
         prop_assert_eq!(Algorithm::parse(&algorithm.to_string()), Ok(algorithm));
@@ -277,8 +278,8 @@ proptest! {
 
 const PS_PER_BYTE: u64 = 20;
 
-/// Returns the duration of a collective if each NIC needs 20 ps per byte and nothing else takes
-/// time.
+/// Returns the duration of a collective if each NIC needs 20 ps per byte and everything else takes
+/// no time.
 fn took_ps(kind: CollectiveKind, algorithm: &str, n: u32, bytes: u64) -> u64 {
     let options = Options {
         gap_ps: PS_PER_BYTE,
@@ -291,8 +292,8 @@ fn took_ps(kind: CollectiveKind, algorithm: &str, n: u32, bytes: u64) -> u64 {
     *found.rank_end_ps.iter().max().unwrap()
 }
 
-/// OPS-50, OPS-53, OPS-54, OPS-60: these algorithms reach the bound exactly, except for the last
-/// byte, which the model of the NIC transfers in no time.
+/// OPS-50, OPS-53, OPS-54, OPS-60: these algorithms reach the bound exactly. The NIC model
+/// transfers the last byte of each message in no time.
 #[test]
 fn the_bound_is_reached() {
     use CollectiveKind::{AllGather, AllReduce, AllToAll, ReduceScatter};
@@ -320,8 +321,8 @@ fn the_bound_is_reached() {
     }
 }
 
-/// OPS-56, OPS-57: pipelined algorithms reach their bound plus the time that filling the pipeline
-/// takes. A member sends 2 S bytes in a double tree and S bytes in a chain.
+/// OPS-56, OPS-57: a pipelined algorithm takes its minimum time plus the time to fill the pipeline.
+/// A member sends 2 S bytes in a double tree and S bytes in a chain.
 #[test]
 fn pipelines_fill() {
     let (bytes, chunks) = (1 << 20, 64);
@@ -333,7 +334,7 @@ fn pipelines_fill() {
             bytes,
         );
         let fill = (u64::from(n) - 2) * bytes / chunks;
-        // Each of the n - 1 links transfers the last byte in no time.
+        // On each of the n − 1 links, the NIC model transfers the last byte in no time.
         let at_once = (u64::from(n) - 1) * PS_PER_BYTE;
         assert_eq!(took + at_once, (bytes + fill) * PS_PER_BYTE);
         let name = format!("double-binary-tree:chunks={chunks}");
@@ -358,7 +359,7 @@ fn rounds_are_logarithms() {
         let mut program = Program::new(n, Options::default());
         program.everywhere(&barrier);
         let (found, _) = program.recorded(latency(1_000)).unwrap();
-        // Without overheads all children of a member receive the message at the same time.
+        // Without overheads, all children of a member receive their messages at the same time.
         let deepest = (0..n).map(u32::count_ones).max().unwrap();
         let last = found.rank_end_ps.iter().max().unwrap();
         assert_eq!(*last, u64::from(deepest) * 1_000);
@@ -401,7 +402,7 @@ fn invalid_algorithms_are_errors() {
     assert!(check("ring:channels=1024,chunks=1024", reduce, 4).is_ok());
 }
 
-/// OPS-61
+/// OPS-61: bounds and bus bandwidth
 #[test]
 fn closed_forms() {
     assert_eq!(
@@ -418,7 +419,8 @@ fn closed_forms() {
     assert_eq!(bus_factor(CollectiveKind::Barrier, 8), None);
 }
 
-/// OPS-62: minimum number of bytes that leave one set of members, and that leave all sets together.
+/// OPS-62: minimum number of bytes that leave one set of members, and minimum over all sets
+/// together.
 #[test]
 fn closed_forms_of_sets() {
     use CollectiveKind::{AllGather, AllReduce, AllToAll, Barrier, Broadcast, ReduceScatter};
@@ -435,14 +437,14 @@ fn closed_forms_of_sets() {
         assert_eq!(least_across(kind, 8, 8, 800), 0, "{kind}");
         assert_eq!(least_across(kind, 8, 0, 800), 0, "{kind}");
     }
-    // Eight members, one by one: 2 (n - 1)/n S each.
+    // With each of eight members as a set, the bound per set is 2 (n − 1)/n · S.
     let each = least_bytes(AllReduce, 8, 800).map(u128::from);
     assert_eq!(Some(least_between(AllReduce, 8, 800) / 8), each);
     assert_eq!(least_between(AllReduce, 1, 800), 0);
     assert_eq!(least_between(AllGather, 8, 800), 0);
 }
 
-/// The random tests above generate each algorithm.
+/// Checks that the random tests above generate each algorithm.
 #[test]
 fn all_algorithms_are_tried() {
     let mut runner = proptest::test_runner::TestRunner::deterministic();

@@ -1,4 +1,4 @@
-//! Traffic patterns, and the feed that merges all sources in the order of time.
+//! Tests of traffic patterns, and of the feed that merges all sources in the order of start times.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use traffic::{
 
 const MS: u64 = 1_000_000_000;
 
-/// The rack of each of `hosts` hosts, with `per_rack` hosts per rack.
+/// Returns the rack of each of `hosts` hosts, with `per_rack` hosts per rack.
 fn racks(hosts: u32, per_rack: u32) -> Vec<u32> {
     (0..hosts).map(|host| host / per_rack).collect()
 }
@@ -63,8 +63,8 @@ fn refusal(source: SourceSpec, rack_of: &[u32]) -> String {
     error
 }
 
-/// Returns the chi-square statistic of counts against a uniform distribution, in standard
-/// deviations from its mean.
+/// Returns the chi-square statistic of `counts` for a uniform distribution, as (statistic − mean) /
+/// standard deviation.
 fn chi_square_deviation(counts: &[u64]) -> f64 {
     let cells = counts.len() as f64;
     let expected = counts.iter().sum::<u64>() as f64 / cells;
@@ -75,7 +75,7 @@ fn chi_square_deviation(counts: &[u64]) -> f64 {
     (chi - (cells - 1.0)) / (2.0 * (cells - 1.0)).sqrt()
 }
 
-/// TRA-09, with racks of unequal size whose hosts do not have consecutive numbers.
+/// TRA-09: racks of unequal size, whose hosts do not have consecutive numbers.
 #[test]
 fn uniform_covers_all_pairs_evenly() {
     let rack_of = [5, 0, 5, 2, 2, 5, 0, 5, 9];
@@ -107,7 +107,7 @@ fn uniform_covers_all_pairs_evenly() {
     }
 }
 
-/// TRA-20, with racks of unequal size. One rack has a single host, so no pair of hosts.
+/// TRA-20: racks of unequal size. One rack has only one host, and thus no pair of hosts.
 #[test]
 fn local_traffic_crosses_as_often_as_asked_and_evenly_on_either_side() {
     let rack_of = [5, 0, 5, 2, 2, 5, 0, 5, 9];
@@ -243,7 +243,7 @@ fn all_to_all_has_every_ordered_pair_once_a_round() {
     }
 }
 
-/// TRA-15: 67 million flows, which are generated one at a time.
+/// TRA-15: 67 million flows are generated on demand, one at a time.
 #[test]
 fn a_large_all_to_all_is_made_lazily() {
     let rack_of = racks(8192, 32);
@@ -308,7 +308,7 @@ fn incast_is_exact_in_degree_total_and_instant() {
         sent.iter().min().expect("hosts"),
         sent.iter().max().expect("hosts"),
     );
-    assert!(*most < 1000 && *least > 600, "{least} to {most}"); // 781 on average, deviation 14
+    assert!(*most < 1000 && *least > 600, "{least} to {most}"); // mean 781, standard deviation 14
 }
 
 #[test]
@@ -435,8 +435,8 @@ fn adding_a_source_changes_no_flow_of_the_others() {
     let two = flows(11, &mixture()[..2], &rack_of);
     assert_eq!(of_source(&one, 0), of_source(&all, 0));
     assert_eq!(of_source(&two, 1), of_source(&all, 1));
-    // Sizes, gaps and pairs have separate random streams: other sizes change neither gaps nor
-    // pairs.
+    // Sizes, gaps and pairs are drawn from separate random streams. So other sizes change neither
+    // gaps nor pairs.
     let mut other = mixture();
     other[0].sizes = Some(Sizes::Fixed(1));
     let strip = |flows: Vec<Flow>| -> Vec<Flow> {
@@ -448,7 +448,7 @@ fn adding_a_source_changes_no_flow_of_the_others() {
     assert_eq!(strip(flows(11, &other, &rack_of)), strip(all));
 }
 
-/// The generated flows are fixed numbers: if they change, the results of all scenarios change.
+/// The generated flows have a pinned digest. If it changes, the results of all scenarios change.
 #[test]
 fn flows_stay_what_they_are() {
     let mut digest = 0u64;
@@ -468,15 +468,15 @@ fn flows_stay_what_they_are() {
 
 const PINNED: u64 = 0x6006_f166_e37b_7c56;
 
-/// Returns the bytes of flows between racks as a fraction of what the core can carry in the window.
+/// Returns (bits of flows between racks) / (capacity of the core × length of the window).
 fn core_load(flows: &[Flow], rack_of: &[u32], capacity_bps: f64, window_ps: u64) -> f64 {
     let crosses = |flow: &&Flow| rack_of[flow.src as usize] != rack_of[flow.dst as usize];
     let bytes: u64 = flows.iter().filter(crosses).map(|flow| flow.bytes).sum();
     bytes as f64 * 8.0 * 1e12 / (capacity_bps * window_ps as f64)
 }
 
-/// TRA-05: a requested core load of 55 % gives an offered core load of 55 %, in a network of 8
-/// leaves, 8 spines and 128 hosts.
+/// TRA-05: a configured core load of 55 % results in an offered core load of 55 %, in a network of
+/// 8 leaves, 8 spines and 128 hosts.
 #[test]
 fn asked_load_is_offered_load() {
     let (rack_of, capacity) = (racks(128, 16), 64.0 * 100e9);
@@ -568,7 +568,7 @@ fn crossing_shares_are_those_of_the_flows() {
             spec.sizes = None;
         }
         let (mut all, mut across) = (0, 0);
-        // Permutations depend on the seed, so the test compares the mean over seeds.
+        // A permutation depends on the seed, so the test compares the mean over seeds.
         for seed in 0..20 {
             for flow in flows(seed, std::slice::from_ref(&spec), &rack_of) {
                 all += flow.bytes;
@@ -593,7 +593,7 @@ fn crossing_shares_are_those_of_the_flows() {
     }
 }
 
-/// Numbers computed from an invalid source are meaningless, but computing them does not panic.
+/// Statistics of an invalid source are meaningless, but computing them does not panic.
 #[test]
 fn numbers_of_an_unchecked_source_do_not_panic() {
     for gap in [0.0, f64::NAN, -1.0, 1e300] {
@@ -618,7 +618,7 @@ fn a_limit_counts_arrivals() {
     assert_eq!(flows(1, &[spec], &racks(8, 4)).len(), 6);
 }
 
-/// TRA-17 and all other errors of a source.
+/// TRA-17: errors of each kind in the settings of a source.
 #[test]
 fn impossible_sources_are_refused() {
     let rack_of = racks(8, 4);
@@ -749,7 +749,7 @@ fn between(senders: &[u32], receivers: &[u32], together: bool) -> Pattern {
     })
 }
 
-// TRA-22
+// TRA-22: all senders start together
 #[test]
 fn senders_that_start_together_send_the_same_to_one_receiver() {
     let mut burst = source(between(&[1, 3, 4], &[0, 5], true), poisson(1e7));
@@ -773,7 +773,7 @@ fn senders_that_start_together_send_the_same_to_one_receiver() {
     assert!(sizes.len() > 50, "sizes are drawn for each event");
 }
 
-// TRA-22
+// TRA-22: one sender per arrival
 #[test]
 fn chosen_hosts_send_in_turn_and_once_without_arrivals() {
     let some = source(between(&[0, 2], &[1, 3, 5], false), every(1e6));
@@ -792,7 +792,7 @@ fn chosen_hosts_send_in_turn_and_once_without_arrivals() {
     assert_eq!(flows(1, &[once], &racks(6, 3)).len(), 2);
 }
 
-// TRA-22
+// TRA-22: invalid lists of hosts
 #[test]
 fn chosen_hosts_must_be_there_and_differ() {
     let refused = |senders: &[u32], receivers: &[u32]| {

@@ -1,5 +1,5 @@
-//! Traffic of the experiments with Floodgate: receivers in turn, excluded hosts, and the sizes of
-//! the flows of its incasts.
+//! Tests of the traffic patterns of Floodgate experiments: receivers in turn, excluded hosts, and
+//! the flow sizes of incasts.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use traffic::{
 
 const US: u64 = 1_000_000;
 
-/// The rack of each host, with four hosts per rack.
+/// Returns the rack of each host, with four hosts per rack.
 fn racks(hosts: u32) -> Vec<u32> {
     (0..hosts).map(|host| host / 4).collect()
 }
@@ -45,7 +45,7 @@ fn incast(receivers: &[u32]) -> SourceSpec {
     source(Pattern::Incast(incast), kind, (100 * US) as f64)
 }
 
-// TRA-24
+// TRA-24: receivers in turn
 #[test]
 fn receivers_take_turns() {
     let all = flows(incast(&[4, 0, 13]), 16).unwrap();
@@ -68,7 +68,7 @@ fn among(scope: Scope, excluded: &[u32]) -> SourceSpec {
     source(pattern, ArrivalKind::Poisson, 1e5)
 }
 
-// TRA-23
+// TRA-23: excluded hosts
 #[test]
 fn hosts_that_are_left_out_take_no_part_and_all_other_pairs_are_as_likely() {
     let excluded = [0, 1, 2, 9];
@@ -102,12 +102,12 @@ fn hosts_that_are_left_out_take_no_part_and_all_other_pairs_are_as_likely() {
     }
 }
 
-// TRA-23
+// TRA-23: fraction of crossing pairs
 #[test]
 fn the_share_that_crosses_is_that_of_the_pairs_that_are_left() {
     let hosts = Hosts::new(&racks(12)).unwrap();
-    // One host of the first rack, four of the second and three of the third remain. They form 8 · 7
-    // pairs; 4 · 3 and 3 · 2 of these are within a rack.
+    // After the exclusion, the racks have one, four and three hosts. These form 8 · 7 ordered
+    // pairs, of which 4 · 3 and 3 · 2 are within a rack.
     let excluded = [0, 1, 2, 9];
     let share = hosts.crossing_fraction_without(Scope::Any, &excluded);
     assert!((share - 38.0 / 56.0).abs() < 1e-12, "{share}");
@@ -119,7 +119,7 @@ fn the_share_that_crosses_is_that_of_the_pairs_that_are_left() {
     assert!(empty.contains("no pair is left"), "{empty}");
 }
 
-/// Sizes are 30 to 40 full packets, all with the same probability.
+/// The distribution contains the sizes of 30 to 40 full packets, all with the same probability.
 #[test]
 fn incasts_have_30_to_40_packets() {
     let sizes = find("incast-30-40@floodgate").unwrap();

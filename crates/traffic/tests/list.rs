@@ -1,10 +1,10 @@
-//! Lists of flows in CSV files.
+//! Tests of flow lists in CSV files.
 
 use proptest::prelude::*;
 use traffic::list::parse_flow_csv_bytes;
 use traffic::{Error, FlowFile, KnownHosts, ListedFlow};
 
-/// Hosts 0 to 9, of which the first two have names.
+/// Hosts 0 to 9. Hosts 0 and 1 have names.
 const HOSTS: KnownHosts<'_> = KnownHosts {
     count: 10,
     find: &|name| {
@@ -115,7 +115,7 @@ fn bad_lists_are_refused_with_place_and_hint() {
     }
 }
 
-// TRA-26
+// TRA-26: hosts by number or name
 #[test]
 fn hosts_are_numbers_or_names() {
     let file = parse("src,dst,bytes,start\nred,h1,1,0s\n\"h1\",7,1,0s\n").expect("valid");
@@ -129,7 +129,7 @@ fn hosts_are_numbers_or_names() {
     );
 }
 
-// TRA-26
+// TRA-26: other columns
 #[test]
 fn unknown_columns_are_ignored_with_a_warning() {
     let file = parse("id,src,dst,clas,bytes,start\n7,0,1,x,5,0s\n").expect("valid");
@@ -147,7 +147,7 @@ fn unknown_columns_are_ignored_with_a_warning() {
     );
 }
 
-// TRA-26
+// TRA-26: all errors
 #[test]
 fn all_errors_of_a_file_are_reported_together() {
     let lines = "99,1,1,0s\n0,1,1,0s\n0,1,0,0s\n0,1\n0,1,1,5\n";
@@ -166,7 +166,7 @@ fn all_errors_of_a_file_are_reported_together() {
         3,
         "bytes twice, dst and start missing: {errors:?}"
     );
-    // Of 1000 errors the message lists the first 20.
+    // For 1000 errors the message lists the first 20.
     let many = format!("src,dst,bytes,start\n{}", "0,0,1,0s\n".repeat(1000));
     let errors = parse(&many).expect_err("1000 errors");
     assert_eq!(errors.len(), 21);
@@ -190,7 +190,7 @@ proptest! {
     }
 }
 
-// TRA-19
+// TRA-19: port 200 marks an incast
 #[test]
 fn a_port_may_be_named_and_one_of_them_means_incast() {
     let text = "src,dst,bytes,start,port\n0,1,1000,1us,200\n1,0,1000,2us,\n2,0,1000,3us,7\n";
@@ -201,7 +201,7 @@ fn a_port_may_be_named_and_one_of_them_means_incast() {
     assert!(error.to_string().contains("65535"), "{error}");
 }
 
-// FGC-30
+// FGC-30: source ports of listed flows
 #[test]
 fn a_list_may_have_source_ports() {
     let text = "src,dst,bytes,start,sport\n0,1,10,0us,10007\n1,0,10,0us,\n";

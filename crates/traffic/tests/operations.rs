@@ -1,5 +1,5 @@
-//! When operations start and end: dependencies, matching of messages, resources, rendezvous and
-//! triggers; and the error message for a workload that is stuck.
+//! Tests of the start and end times of operations: dependencies, matching of messages, resources,
+//! rendezvous and triggers. Also tests the error message for a workload that is stuck.
 
 use crate::programs::{NS, Program, calc, collective, latency, receive, send};
 use std::sync::Arc;
@@ -18,15 +18,15 @@ fn free(work: Work, after_end: &[u32]) -> Operation {
     }
 }
 
-/// Returns (start, end) of an operation.
+/// Returns the start and the end time of an operation.
 fn times(records: &[Record], rank: u32, index: u32) -> (u64, u64) {
     let is = |record: &&Record| (record.rank, record.index) == (rank, index);
     let record = records.iter().find(is).expect("it has ended");
     (record.start_ps, record.end_ps)
 }
 
-/// OPS-02, OPS-06, OPS-20: dependencies on the end and on the start of operations, with and without
-/// a resource; and the recorded cause of each wait.
+/// OPS-02, OPS-06, OPS-20: operations depend on the end or the start of others, with and without a
+/// resource. The record contains the cause of each wait.
 #[test]
 fn dependencies_and_resources() {
     let mut program = Program::new(1, Options::default());
@@ -91,7 +91,7 @@ fn ready_operations_have_an_order() {
     }
 }
 
-/// OPS-22: the resources that a send and a receive occupy, and for how long.
+/// OPS-22: how long a send and a receive occupy their resources.
 #[test]
 fn resources_may_be_held_to_the_end() {
     for (holds, expected) in [(false, (0, 0)), (true, (10, 20))] {
@@ -114,7 +114,8 @@ fn resources_may_be_held_to_the_end() {
     }
 }
 
-/// OPS-14: an eager send ends immediately, an acknowledged one when the network reports the ACK.
+/// OPS-14: an eager send ends immediately; an acknowledged send ends when the network reports the
+/// last ACK.
 #[test]
 fn ends_of_sends() {
     let ends = [
@@ -137,8 +138,8 @@ fn ends_of_sends() {
     }
 }
 
-/// OPS-13: a rendezvous needs three messages, each with the delay of the network. The data follow
-/// only when the receiver is ready.
+/// OPS-13: a rendezvous needs three messages, each with the network latency. The data are sent only
+/// when the receiver is ready.
 #[test]
 fn rendezvous() {
     let options = Options {
@@ -159,7 +160,7 @@ fn rendezvous() {
     assert_eq!(times(&records, 1, 1), (1_000, 1_020));
 }
 
-/// OPS-10, OPS-11, OPS-12: matching by tag (also "any"), by bytes, and no matching.
+/// OPS-10, OPS-11, OPS-12: matching by tag (with wildcards), matching by bytes, and no matching.
 #[test]
 fn matching() {
     let mut program = Program::new(3, Options::default());
@@ -208,7 +209,7 @@ fn matching() {
     assert_eq!((found.rank_end_ps, found.warnings.len()), (vec![9, 0], 0));
 }
 
-/// OPS-40, OPS-41: triggers across ranks, at the same instant.
+/// OPS-40, OPS-41: a trigger releases operations of other ranks at the same time.
 #[test]
 fn triggers() {
     let options = Options {
@@ -251,7 +252,7 @@ fn triggers() {
     assert_eq!(starts, [10, 10, 15, 15]);
 }
 
-/// OPS-08: cycles, receives without a send, sends without a receive.
+/// OPS-08: explains cycles, receives without a send, and sends without a receive.
 #[test]
 fn what_is_stuck_is_explained() {
     let mut program = Program::new(2, Options::default());
@@ -291,8 +292,8 @@ fn what_is_stuck_is_explained() {
     );
 }
 
-/// OPS-30: operations belong to the same collective if group and instance are equal. Without a
-/// given instance each rank counts.
+/// OPS-30: operations belong to the same collective if group and instance are equal. If no instance
+/// is set, each rank counts its collectives.
 #[test]
 fn instances() {
     let mut program = Program::new(2, Options::default());
@@ -325,7 +326,7 @@ fn instances() {
 }
 
 /// OPS-30: instances are counted in the order of starts. If they were counted by index, each rank
-/// would occupy its resource with a collective that the other rank does not start.
+/// would occupy its resource with a collective that the other rank has not started.
 #[test]
 fn instances_in_the_order_of_starts() {
     let program = |instances| {
@@ -337,7 +338,7 @@ fn instances_in_the_order_of_starts() {
             },
         );
         for rank in 0..2 {
-            // The first operation in the list is ready first at rank 0, and last at rank 1.
+            // The operation at index 0 becomes ready first at rank 0, and last at rank 1.
             for duration in [10 + u64::from(rank) * 20, 20] {
                 program.put(rank, free(calc(duration), &[]));
             }
@@ -362,8 +363,9 @@ fn instances_in_the_order_of_starts() {
     assert_eq!(met, [(0, 2, 0), (0, 3, 1), (1, 2, 1), (1, 3, 0)]);
 }
 
-/// OPS-34, OPS-37: a part is copied before it is first sent and after each arrival, and reductions
-/// take time. Compared with closed forms for rings in chunks, windows, trees and several members.
+/// OPS-34, OPS-37: data are copied before they are first sent and after each arrival, and
+/// reductions take time. The test compares with closed forms for rings with chunks, windows, trees
+/// and direct exchange.
 #[test]
 fn copies_and_reductions_in_collectives() {
     let options = Options {
@@ -376,7 +378,8 @@ fn copies_and_reductions_in_collectives() {
     let reduced = |bytes: u64| 7 * NS + bytes * 3 / 2 / NS * NS;
     let (latency_ps, copy) = (100 * NS, 3 * NS);
     for (kind, algorithm, expected) in [
-        // 2 chunks of 14 messages each; 7 of the messages are followed by a reduction.
+        // Two sequential chunks of 14 messages each; 7 of the 14 messages are followed by a
+        // reduction.
         (
             CollectiveKind::AllReduce,
             "ring:chunks=2",
@@ -388,7 +391,7 @@ fn copies_and_reductions_in_collectives() {
             "halving-doubling",
             7 * copy + 6 * latency_ps + reduced(40_000) + reduced(20_000) + reduced(10_000),
         ),
-        // All messages at the same time, then one after the other.
+        // All messages overlap; in the next case they are sent one after the other.
         (CollectiveKind::AllToAll, "direct", 2 * copy + latency_ps),
         (
             CollectiveKind::AllToAll,
@@ -423,15 +426,16 @@ fn latencies_inside_servers_and_across() {
         let found = program.run(latency(NS)).unwrap();
         *found.rank_end_ps.iter().max().unwrap() / NS
     };
-    // One server; then two servers, where a part leaves its server once or twice on its way around
-    // the ring; then one server per rank.
+    // First one server. Then two servers, where a block crosses servers once or twice on its way
+    // around the ring. Then one server per rank.
     assert_eq!(run(0, "ring"), 3 * 11);
     assert_eq!(run(2, "ring"), 2 * 51 + 11);
     assert_eq!(run(1, "ring"), 3 * 51);
     assert_eq!(run(2, "direct"), 51);
 }
 
-/// All-to-allv sends each rank its own number of bytes, and sends no empty messages.
+/// Each member of an all-to-allv sends a different number of bytes to each member. Empty messages
+/// are not sent.
 #[test]
 fn all_to_allv() {
     let sizes = [[0, 3, 5], [7, 0, 0], [1, 2, 0]];
@@ -483,8 +487,8 @@ fn rank(options: Options, source: impl Source + 'static, ranks: u32) -> Rank {
     Rank::new(0, &workload, &source, &Arc::new(Stragglers::default()))
 }
 
-/// OPS-01, OPS-05, OPS-07, OPS-15: one rank, whose events the test supplies. Its messages carry
-/// number, tag, channel and NIC.
+/// OPS-01, OPS-05, OPS-07, OPS-15: drives one rank with events from the test. The messages of the
+/// rank carry number, tag, channel and NIC.
 #[test]
 fn a_rank_by_itself() {
     let mut ring = collective(CollectiveKind::AllReduce, 100, "ring:channels=2");
@@ -555,7 +559,7 @@ fn a_rank_by_itself() {
     );
 }
 
-/// A list of operations that is read in blocks of three.
+/// A source that returns operations in blocks of three.
 #[derive(Debug)]
 struct InBlocks(InMemory);
 
@@ -576,7 +580,7 @@ impl Source for InBlocks {
     }
 }
 
-/// OPS-04: reading in blocks changes no record, for all kinds of dependencies.
+/// OPS-04: reading in blocks of three changes no record, for all kinds of dependencies.
 #[test]
 fn blocks_change_nothing() {
     let mut stream = kernel::Stream::new(5, 0, kernel::Purpose::Test);
@@ -610,7 +614,8 @@ fn blocks_change_nothing() {
     }
 }
 
-/// OPS-03, OPS-04: a rank whose operations follow each other keeps few of them in memory.
+/// OPS-03, OPS-04: a rank whose operations depend on their predecessors keeps few operations in
+/// memory.
 #[test]
 fn memory_is_that_of_live_operations() {
     const LONG: u32 = 2_000;
@@ -633,8 +638,8 @@ fn memory_is_that_of_live_operations() {
     assert_eq!(notes.ended.len(), LONG as usize);
 }
 
-/// OPS-80: in an estimate the sender learns of an arrival at the time of the arrival. No time is
-/// counted twice.
+/// OPS-80: in an estimate the sender is notified at the time of the arrival. No time is counted
+/// twice.
 #[test]
 fn an_estimate_of_nothing() {
     let workload = Arc::new(Workload {

@@ -1,11 +1,11 @@
 //! Comparison with values that other simulators publish, for the same operations on message-level
-//! networks.
+//! network models.
 
 use crate::programs::{NS, Program, calc, collective, latency, receive, send, whole_ns};
 use traffic::estimate::Shape;
 use traffic::operations::{CollectiveKind, Operation, Options, PerByte, SendEnd, Work};
 
-/// LogGOPSim's defaults: o 1500, g 1000, G 6 ns, eager below 65536 bytes.
+/// Defaults of LogGOPSim: o = 1500 ns, g = 1000 ns, G = 6 ns per byte, eager below 65536 bytes.
 fn loggops() -> Options {
     Options {
         send_end: SendEnd::Eager,
@@ -17,7 +17,7 @@ fn loggops() -> Options {
     }
 }
 
-/// OPS-16, OPS-21, OPS-81: LogGOPSim's README, binomial reduce of 8 ranks and 1024 bytes.
+/// OPS-16, OPS-21, OPS-81: binomial reduce of 8 ranks and 1024 bytes, from the README of LogGOPSim.
 #[test]
 fn binomial_reduce_of_loggopsim() {
     let mut program = Program::new(8, loggops());
@@ -40,7 +40,7 @@ fn binomial_reduce_of_loggopsim() {
     assert_eq!((found.messages, found.bytes), (7, 7 * 1024));
 }
 
-/// OPS-82: ASTRA-sim's tests of its analytical network: 1 MiB from node 1 to node 4 of 16.
+/// OPS-82: 1 MiB from node 1 to node 4 of 16, from the tests of ASTRA-sim's analytical network.
 #[test]
 fn one_message_of_astra_sim() {
     for (shape, expected_ns) in [
@@ -56,7 +56,7 @@ fn one_message_of_astra_sim() {
     }
 }
 
-/// OPS-82: the same with congestion: each of 16 nodes on a ring sends 1 MiB to each other node.
+/// OPS-82: with contention. Each of 16 nodes on a ring sends 1 MiB to each other node.
 #[test]
 fn direct_all_gather_of_astra_sim() {
     let mut program = Program::new(16, Options::default());
@@ -83,12 +83,12 @@ fn direct_all_gather_of_astra_sim() {
     assert_eq!(*end, 704_116 * NS);
 }
 
-/// OPS-50, OPS-34, OPS-37: ASTRA-sim's all-reduce of 1 MiB on a ring of 8, in 4 sequential chunks.
+/// OPS-50, OPS-34, OPS-37: all-reduce of 1 MiB on a ring of 8 in ASTRA-sim, in 4 sequential chunks.
 ///
 /// A chunk takes 14 steps of 610 + 500 ns in the network. Each of its 7 reductions moves each byte
-/// three times through a memory of 50 GB/s, 655 ns each in whole ns. A chunk passes an end point 15
-/// times: before its first message and after each of the 14 messages. In total: 4 × (14 × 1110 + 7
-/// × 1965 + 15 × 10).
+/// three times through a memory of 50 GB/s, which takes 655 ns each time in whole ns. A chunk
+/// passes a network end point 15 times (10 ns each): before its first message and after each of the
+/// 14 messages. In total: 4 × (14 × 1110 + 7 × 1965 + 15 × 10) ns.
 #[test]
 fn ring_all_reduce_of_astra_sim() {
     let options = Options {
@@ -104,8 +104,8 @@ fn ring_all_reduce_of_astra_sim() {
     assert!(found.rank_end_ps.iter().all(|&end| end == 117_780 * NS));
 }
 
-/// OPS-17, OPS-50: SimAI's quick start takes 1772 µs: two all-reduces of 16 and 64 MiB among 8 GPUs
-/// at 2400 Gb/s, each after 556 µs of computation, with 6 µs before each send.
+/// OPS-17, OPS-50: SimAI's quick start takes 1772 µs. It has two all-reduces, of 16 and 64 MiB,
+/// among 8 GPUs at 2400 Gb/s, each after 556 µs of computation, with 6 µs before each send.
 #[test]
 fn quick_start_of_simai() {
     let ps_per_byte = 8e12 / 2.4e12 * (9_048.0 / 9_000.0);

@@ -1,5 +1,5 @@
-//! Flow-size distributions: built-in ones are compared with published numbers; bad files are
-//! errors.
+//! Tests of flow-size distributions. Built-in distributions match published numbers, and invalid
+//! files are errors.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use traffic::sizes::{Format, all, find};
 use traffic::{Distribution, Interpolation};
 
-/// Name, points as published (file of the reference data), mode of interpolation, mean in bytes.
+/// Name, published points (file of the reference data), interpolation, and mean in bytes.
 const PUBLISHED: &[(&str, &str, Interpolation, f64)] = &[
     (
         "web-search@hpcc",
@@ -208,7 +208,8 @@ fn every_file_is_read_and_tested() {
         all().len(),
         "a file does not parse, or is not embedded"
     );
-    // One distribution has no published table: `incast-30-40@floodgate`, see tests/floodgate.rs.
+    // One distribution has no published table: `incast-30-40@floodgate`; tests/floodgate.rs tests
+    // it.
     assert_eq!(files, PUBLISHED.len() + 1);
     for distribution in all() {
         assert!(
@@ -302,7 +303,7 @@ fn percentiles_are_the_published_ones() {
     }
 }
 
-/// TRA-01: the two interpretations of the same points (interpolated and stepped).
+/// TRA-01: the same points have different means with linear interpolation and with steps.
 #[test]
 fn interpolation_decides_the_mean() {
     let linear = find("web-search@hpcc").expect("known");
@@ -335,7 +336,7 @@ fn sampling_keeps_the_mean_and_gives_at_least_a_byte() {
             .map(|k| distribution.sample((f64::from(k) + 0.5) / f64::from(count)) as f64)
             .sum();
         let (got, mean) = (sum / f64::from(count), distribution.mean());
-        // Equidistant samples omit up to one part in `count` of the tail.
+        // Equidistant samples miss up to 1 / `count` of the tail.
         let room = 0.001 * mean + distribution.max() as f64 / f64::from(count);
         assert!(
             (got - mean).abs() < room,
@@ -394,7 +395,7 @@ fn sizes_in_packets_are_scaled() {
 
 const HEAD: &str = "name = a\norigin = b\nunit = bytes\ninterpolation = linear\n";
 
-/// Each bad file gives one error with its place and a hint.
+/// Each invalid file gives one error with its position and a hint.
 #[test]
 fn bad_files_are_refused_with_place_and_hint() {
     let cases = [
@@ -523,7 +524,7 @@ proptest! {
         prop_assert!(mean >= 0.0 && mean <= distribution.max() as f64 * (1.0 + 1e-12));
     }
 
-    /// Quantiles do not decrease. Each is between the two points that enclose its fraction.
+    /// Quantiles are non-decreasing. Each lies between the two points whose fractions enclose `u`.
     #[test]
     fn quantile_inverts_the_shares(distribution in valid(), u in 0.0..1.0f64, v in 0.0..1.0f64) {
         let (low, high) = if u < v { (u, v) } else { (v, u) };
@@ -556,7 +557,7 @@ proptest! {
     }
 }
 
-// TRA-27
+// TRA-27: sizes from CSV
 #[test]
 fn sizes_come_from_a_csv() {
     let read = |text: &str, mode| Distribution::parse_csv(text, "mine", mode);
@@ -564,7 +565,7 @@ fn sizes_come_from_a_csv() {
     let (linear, warnings) = read(&format!("bytes,cdf\n{points}"), Interpolation::Linear).unwrap();
     assert_eq!(linear.points(), [(0, 0.0), (1000, 0.5), (3000, 1.0)]);
     assert_eq!(warnings, []);
-    // 0.5 · 500 + 0.5 · 2000; as steps 0.5 · 1000 + 0.5 · 3000.
+    // linear: 0.5 · 500 + 0.5 · 2000; as steps: 0.5 · 1000 + 0.5 · 3000
     assert_eq!(linear.mean(), 1250.0);
     let (step, _) = read(points, Interpolation::Step).expect("the header may be left out");
     assert_eq!(step.mean(), 2000.0);
@@ -593,7 +594,7 @@ fn sizes_come_from_a_csv() {
     assert_eq!(Format::of("name = a,b\n"), Format::Own);
 }
 
-// TRA-27
+// TRA-27: list of measured sizes
 #[test]
 fn measured_sizes_are_a_list() {
     let list = Distribution::parse_list("bytes\n3000\n1000\n\n# a comment\n1000\n5000\n", "mine");

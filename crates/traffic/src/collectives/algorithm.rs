@@ -4,21 +4,21 @@ use crate::error::nearest;
 use crate::operations::{Collective, CollectiveKind};
 use std::fmt;
 
-/// Maximum number of parts into which channels and chunks divide a vector.
+/// Maximum number of pieces into which channels and chunks together divide a vector.
 const MOST_PARTS: u64 = 1 << 20;
 
-/// Algorithms. // OPS-32
+/// Algorithms of collective operations. // OPS-32
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Name {
     /// Each member sends to the next one (`ring.rs`).
     Ring,
     /// Two binary trees, each with half of the vector (`double_binary_tree.rs`).
     DoubleBinaryTree,
-    /// Recursive halving, then recursive doubling (`halving_doubling.rs`).
+    /// Recursive halving, then recursive doubling of the vector (`halving_doubling.rs`).
     HalvingDoubling,
-    /// Each member sends to each other one (`direct.rs`).
+    /// Each member sends to each other member (`direct.rs`).
     Direct,
-    /// Inside the servers first, then across them (`hierarchical.rs`).
+    /// Steps inside each server first, then across servers (`hierarchical.rs`).
     Hierarchical,
     /// Binomial tree, for a broadcast.
     BinomialTree,
@@ -38,7 +38,7 @@ impl Name {
         Self::Dissemination,
     ];
 
-    /// Name of the algorithm in texts.
+    /// Name of the algorithm in files and options.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -67,7 +67,8 @@ impl Name {
     }
 }
 
-/// Returns the algorithms of a kind of collective, its default first. // OPS-32
+/// Returns the algorithms that support a kind of collective. The first one is the default. //
+/// OPS-32
 #[must_use]
 pub const fn algorithms_of(kind: CollectiveKind) -> &'static [Name] {
     use Name::{
@@ -95,7 +96,8 @@ pub const fn algorithms_of(kind: CollectiveKind) -> &'static [Name] {
 const fn parameters_for(kind: CollectiveKind, name: Name) -> &'static [&'static str] {
     match (kind, name) {
         (CollectiveKind::AllToAll, Name::Ring) => &[],
-        // A member keeps a block of the whole vector, which is not a block of one channel's share.
+        // With halving and doubling, a member keeps a block of the whole vector. Channels would
+        // divide this block differently.
         (CollectiveKind::AllGather | CollectiveKind::ReduceScatter, Name::HalvingDoubling) => &[],
         (CollectiveKind::Broadcast, Name::Ring) => &["channels", "chunks"],
         (CollectiveKind::Broadcast, Name::Direct) => &["channels"],
@@ -108,19 +110,22 @@ const fn parameters_for(kind: CollectiveKind, name: Name) -> &'static [&'static 
 pub struct Algorithm {
     /// The algorithm.
     pub name: Name,
-    /// Number of parallel copies. Each has a share of the vector, and its own queue pairs and NICs.
+    /// Number of parallel copies of the algorithm. Each copy transfers an equal piece of the
+    /// vector, on its own queue pairs and NIC.
     pub channels: u32,
-    /// Number of sequential parts of a share.
+    /// Number of chunks into which the piece of a channel is divided. They are sent one after the
+    /// other.
     pub chunks: u32,
     /// Number of chunks of a ring that are in flight at the same time.
     pub active: u32,
-    /// Number of messages that a direct exchange sends before it waits for the first.
+    /// Number of messages that a direct exchange sends before it waits for the first received
+    /// message.
     pub window: u32,
     /// Members per server, for rings and the hierarchical algorithm.
     pub server: u32,
-    /// Algorithm inside a server.
+    /// Hierarchical: algorithm inside a server.
     pub inside: Name,
-    /// Algorithm across servers.
+    /// Hierarchical: algorithm across servers.
     pub across: Name,
 }
 
@@ -140,10 +145,10 @@ impl Algorithm {
         }
     }
 
-    /// Parses the text of an algorithm; `None`: the default of the kind. // OPS-32
+    /// Parses the text of an algorithm. `None` selects the default of the kind. // OPS-32
     ///
     /// # Errors
-    /// The text is invalid. The error has the wrong word and what was expected.
+    /// The text is invalid. The error contains the wrong word and the expected words.
     pub fn of(kind: CollectiveKind, text: Option<&str>) -> Result<Self, String> {
         text.map_or_else(|| Ok(Self::new(algorithms_of(kind)[0])), Self::parse)
     }
@@ -151,7 +156,7 @@ impl Algorithm {
     /// Parses a text such as `ring:channels=4,chunks=2`. // OPS-32
     ///
     /// # Errors
-    /// The text is invalid. The error has the wrong word and what was expected.
+    /// The text is invalid. The error contains the wrong word and the expected words.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (name, rest) = text.split_once(':').unwrap_or((text, ""));
         let mut algorithm = Self::new(name_of(name.trim())?);
@@ -188,8 +193,8 @@ impl Algorithm {
         Ok(algorithm)
     }
 
-    /// Parses an algorithm for a vector of `bytes` and a group of `members`. If the text does not
-    /// set the chunks of trees, [`Self::chunks_of_trees`] does.
+    /// Parses an algorithm for a vector of `bytes` bytes and a group of `members` members. If the
+    /// text does not set the number of chunks, tree algorithms use [`Self::chunks_of_trees`].
     ///
     /// # Errors
     /// The errors of [`Self::parse`].
@@ -203,9 +208,9 @@ impl Algorithm {
         Ok(algorithm)
     }
 
-    /// Returns the number of chunks that NCCL uses for this vector, if the algorithm is a double
-    /// binary tree, or one across servers.
-    // OPS-63: chunks of 512 KiB, smaller if there would be few of them
+    /// Returns the number of chunks that NCCL uses for a vector of `bytes` bytes, if this algorithm
+    /// is a double binary tree, or uses one across servers.
+    // OPS-63: chunks of 512 KiB; smaller ones if the number of chunks would be small
     #[must_use]
     pub fn chunks_of_trees(&self, bytes: u64, members: u32) -> Option<u32> {
         let servers = match self.name {
@@ -225,8 +230,8 @@ impl Algorithm {
         Some(bytes.div_ceil(chunk_bytes).clamp(1, most) as u32)
     }
 
-    /// Returns the algorithm `name` as a part of this hierarchical one. It gets those parameters of
-    /// this algorithm that it supports.
+    /// Returns the algorithm `name` for one level (inside or across servers) of this hierarchical
+    /// algorithm, with the parameters of this algorithm that `name` supports.
     pub(super) fn within(&self, name: Name) -> Self {
         Self {
             channels: self.channels,
@@ -239,7 +244,7 @@ impl Algorithm {
         }
     }
 
-    /// Returns the parameters that differ from their defaults.
+    /// Returns the names of the parameters that differ from their defaults.
     fn changed(&self) -> impl Iterator<Item = &'static str> {
         let plain = Self::new(self.name);
         let all = [
@@ -255,11 +260,12 @@ impl Algorithm {
             .filter_map(|(key, differs)| differs.then_some(key))
     }
 
-    /// Checks that a group of this size can run this kind of collective with the algorithm.
+    /// Checks that a group of `members` members can run this kind of collective with this
+    /// algorithm.
     ///
     /// # Errors
-    /// The combination is not supported. The error has what is supported.
-    // OPS-32
+    /// The combination is not supported. The error contains the supported alternatives.
+    // OPS-32: supported combinations of algorithm, parameters and collective
     pub fn check(&self, kind: CollectiveKind, members: u32) -> Result<(), String> {
         let (name, able) = (self.name.word(), algorithms_of(kind));
         if !able.contains(&self.name) {
@@ -361,7 +367,7 @@ impl fmt::Display for Algorithm {
     }
 }
 
-/// The part of one member in a collective.
+/// The contribution of one member to a collective.
 #[derive(Clone, Copy, Debug)]
 pub struct Part<'a> {
     /// Kind of the collective.
@@ -372,7 +378,7 @@ pub struct Part<'a> {
     pub members: u32,
     /// Bytes S of the whole vector.
     pub bytes: u64,
-    /// Position of the broadcasting member.
+    /// Position in the group of the member that broadcasts.
     pub root: u32,
     /// All-to-allv: bytes to each member.
     pub to_each: &'a [u64],
@@ -381,7 +387,7 @@ pub struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    /// Creates the part of the member at `position` in a collective of `members` members.
+    /// Creates the contribution of the member at `position` to a collective of `members` members.
     #[must_use]
     pub fn of(collective: &'a Collective, position: u32, members: u32) -> Self {
         Self {

@@ -3,7 +3,7 @@
 
 use super::{Plan, Span, Step};
 
-/// A barrier of one member.
+/// The contribution of one member to a barrier.
 #[derive(Clone, Debug)]
 pub(super) struct Barrier {
     pub position: u32,

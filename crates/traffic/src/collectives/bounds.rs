@@ -1,9 +1,9 @@
-//! Closed forms: minimum costs of collectives, and the factors of bus bandwidth. // OPS-61
+//! Closed forms of collectives: minimum bytes to transfer, and factors for bus bandwidth. // OPS-61
 
 use crate::operations::CollectiveKind;
 
 /// Minimum number of bytes that the busiest member must send or receive: S times a factor, rounded
-/// down. `None` for an all-to-allv, which has individual sizes. // OPS-61
+/// down. `None` for an all-to-allv, whose members have separate sizes. // OPS-61
 ///
 /// The factor is 2 (n − 1)/n for all-reduce, (n − 1)/n for all-gather, reduce-scatter and
 /// all-to-all, and 1 for broadcast.
@@ -22,9 +22,10 @@ pub fn least_bytes(kind: CollectiveKind, members: u32, bytes: u64) -> Option<u64
     u64::try_from(least).ok()
 }
 
-/// Returns the ratio of bus bandwidth and algorithm bandwidth S/time. Bus bandwidth is comparable
-/// with the rate of a link for any n. Returns `None` if S does not measure the work. For an
-/// all-to-allv the bytes of the busiest member are used instead. // OPS-61
+/// Returns the factor (bus bandwidth) / (algorithm bandwidth S/time), as in nccl-tests. Bus
+/// bandwidth is comparable with the link rate for any number of members. Returns `None` for an
+/// all-to-allv and other cases in which S does not measure the transferred bytes; see
+/// [`bus_bytes`]. // OPS-61
 #[must_use]
 pub fn bus_factor(kind: CollectiveKind, members: u32) -> Option<f64> {
     let n = f64::from(members);
@@ -41,8 +42,9 @@ pub fn bus_factor(kind: CollectiveKind, members: u32) -> Option<f64> {
     }
 }
 
-/// Combines the bytes of a collective that its members report one by one. Each reports S. For an
-/// all-to-allv each reports its bytes to all members, and these are added up. // OPS-31
+/// Returns the bytes of a collective after one more member has reported its bytes. Each member
+/// reports S, so the result is S. For an all-to-allv each member reports its bytes to all members,
+/// and the reports are added up. // OPS-31
 #[must_use]
 pub fn whole_bytes(kind: CollectiveKind, so_far: u64, of_member: u64) -> u64 {
     match kind {
@@ -51,8 +53,8 @@ pub fn whole_bytes(kind: CollectiveKind, so_far: u64, of_member: u64) -> u64 {
     }
 }
 
-/// Bytes that define the bus bandwidth: S times [`bus_factor`], or for an all-to-allv the bytes of
-/// the busiest member. `None` if there is no bus bandwidth. // OPS-61
+/// Bytes that, divided by the duration, give the bus bandwidth: S times [`bus_factor`], or for an
+/// all-to-allv the bytes of the busiest member. `None` if no bus bandwidth is defined. // OPS-61
 #[must_use]
 pub fn bus_bytes(kind: CollectiveKind, members: u32, bytes: u64, moved: u64) -> Option<f64> {
     match kind {
@@ -61,11 +63,13 @@ pub fn bus_bytes(kind: CollectiveKind, members: u32, bytes: u64, moved: u64) -> 
     }
 }
 
-/// Minimum number of bytes that must leave or enter a set with `inside` members of a group, in one
-/// direction, with any algorithm. Parts of S/n are rounded down. // OPS-62
+/// Minimum number of bytes that must leave or enter a set of `inside` members of a group, in one
+/// direction, with any algorithm. S is the `bytes` of the vector, n the number of `members`; S/n is
+/// rounded down. // OPS-62
 ///
-/// Members outside need the sum or the parts of the members inside, or the other way round. For an
-/// all-to-allv the function knows no bound.
+/// The minimum is S for all-reduce and broadcast, (n − `inside`) · S/n for all-gather and
+/// reduce-scatter, and `inside` · (n − `inside`) · S/n for all-to-all. It is 0 for a barrier, and
+/// for an all-to-allv, for which no bound is known here.
 #[must_use]
 pub fn least_across(kind: CollectiveKind, members: u32, inside: u32, bytes: u64) -> u64 {
     let outside = members.saturating_sub(inside);
@@ -81,9 +85,10 @@ pub fn least_across(kind: CollectiveKind, members: u32, inside: u32, bytes: u64)
     }
 }
 
-/// Minimum number of bytes that must leave all of `sets` sets, which contain all members, in total.
-/// In an all-reduce each byte of the sum needs `sets` − 1 sends to be added up, and as many to be
-/// distributed. For other kinds the bounds of single sets are as strong. // OPS-62
+/// Minimum number of bytes that must leave the `sets` disjoint sets that together contain all
+/// members, summed over the sets. In an all-reduce each byte of the vector needs `sets` − 1
+/// transfers between sets for the sum, and as many for the distribution of the sum. For other kinds
+/// it is 0, because [`least_across`] of each single set is as strong. // OPS-62
 #[must_use]
 pub fn least_between(kind: CollectiveKind, sets: u32, bytes: u64) -> u128 {
     match kind {

@@ -2,21 +2,21 @@
 
 use super::{Plan, Span, Step};
 
-/// The shape of a broadcast.
+/// The path of the data in a broadcast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Spread {
     /// From each member to the next one, in chunks. // OPS-57
     Chain,
-    /// In round k from the members that have the data to the members 2ᵏ further. // OPS-58
+    /// In round k, each member that has the data sends to the member 2ᵏ positions ahead. // OPS-58
     Binomial,
     /// From the root to all members.
     Direct,
 }
 
-/// The part of one member in a broadcast.
+/// The contribution of one member to a broadcast.
 #[derive(Clone, Debug)]
 pub(super) struct Broadcast {
-    /// Distance of this member from the root: number of positions after it in the group.
+    /// Position of this member relative to the root: (position − root) mod n.
     pub place: u32,
     pub root: u32,
     pub members: u32,
@@ -31,8 +31,8 @@ impl Broadcast {
         (self.root + place) % self.members
     }
 
-    /// Returns the distance from the root of the member that sends to this one; `None`: this is the
-    /// root.
+    /// Returns the relative position (see `place`) of the member that sends to this one. `None`:
+    /// this member is the root.
     fn parent(&self) -> Option<u32> {
         let place = self.place;
         (place > 0).then(|| match self.spread {

@@ -3,18 +3,20 @@
 use super::ring::own;
 use super::{Plan, Span, Step};
 
-/// The data that members exchange.
+/// The data that members of a direct exchange send to each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Exchange {
-    /// Each member sends to each other its block of the vector, and the receiver adds it.
+    /// Each member sends to each other member the block of that member. The receiver adds the block
+    /// to its own.
     ReduceScatter,
-    /// Each member sends its own block to each other.
+    /// Each member sends its own block to each other member.
     AllGather,
     /// Reduce-scatter, then all-gather.
     AllReduce,
-    /// Each member sends a different block to each other.
+    /// Each member sends a different block to each other member.
     AllToAll,
-    /// All-to-all with individual sizes, by position.
+    /// All-to-all with a separate number of bytes for each pair. The vectors are indexed by
+    /// position.
     AllToAllV {
         /// Bytes to each member.
         to_each: Vec<u64>,
@@ -23,8 +25,8 @@ pub(super) enum Exchange {
     },
 }
 
-/// Exchanges with all other members, the next one first, and at most `window` sends before the
-/// first arrival.
+/// The contribution of one member to a direct exchange. It sends to the next position first. At
+/// most `window` messages are sent before the first one is received.
 #[derive(Clone, Debug)]
 pub(super) struct Direct {
     pub position: u32,
@@ -32,13 +34,14 @@ pub(super) struct Direct {
     pub bytes: u64,
     pub exchange: Exchange,
     pub channels: u32,
-    /// Number of messages of a channel that are sent before the first arrival.
+    /// Number of messages of a channel that are sent before the first one is received.
     pub window: u32,
 }
 
 impl Direct {
-    /// Order of the steps of one exchange: send 1 to w, then receive 1, send w + 1, receive 2, and
-    /// so on. Returns true for a send, and the distance. // OPS-53
+    /// Returns the kind of a step (true for a send) and the distance to its peer. With a window of
+    /// w the order is: send 1 to w, then receive 1, send w + 1, receive 2, send w + 2, and so on.
+    /// // OPS-53
     fn order(&self, step: u32) -> (bool, u32) {
         let others = self.members - 1;
         let window = self.window.min(others);
@@ -46,7 +49,7 @@ impl Direct {
             return (true, step + 1);
         }
         let after = step - window;
-        // While there are blocks to send, receives and sends alternate.
+        // While blocks remain to be sent, receives and sends alternate.
         if after < 2 * (others - window) {
             (after % 2 == 1, after / 2 + 1 + (after % 2) * window)
         } else {
@@ -91,7 +94,7 @@ impl Plan for Direct {
                 let sizes = if is_send { to_each } else { from_each };
                 Span::whole(sizes[peer as usize])
             }
-            // Use the sender's block, or the receiver's if it is added there.
+            // In a reduction the block belongs to the receiver; otherwise it belongs to the sender.
             _ => self.block(if is_send == reduce { peer } else { me }),
         };
         let span = whole.part(lane, self.channels);

@@ -1,21 +1,24 @@
-//! Double binary tree: two trees, each for half of the vector. The half goes up to the root in
-//! chunks, is added up on the way, and comes down again. An inner member of one tree is a leaf of
-//! the other (except one member, if their number is odd). // OPS-56
+//! Double binary tree: two trees, each for half of the vector. Chunks of the half are summed up on
+//! the way to the root of the tree. Then the root broadcasts them down the tree. A member with
+//! children in one tree is a leaf of the other tree (except one member, if the number of members is
+//! odd). // OPS-56
 
 use super::{Plan, Span, Step};
 
-/// The part of one member: two trees, each up and down, for each channel.
+/// The contribution of one member: for each channel two trees, each with a lane for the reduction
+/// (up) and a lane for the broadcast (down).
 #[derive(Clone, Debug)]
 pub(super) struct DoubleBinaryTree {
     pub position: u32,
     pub members: u32,
     pub bytes: u64,
     pub channels: u32,
-    /// Number of sequential chunks into which the half of the vector of a tree is divided.
+    /// Number of chunks into which each tree divides its half of the vector. They are sent in
+    /// sequence.
     pub chunks: u32,
 }
 
-/// The neighbours of a member in a tree.
+/// The parent and the children of a member in a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Node {
     pub parent: Option<u32>,
@@ -26,9 +29,9 @@ const fn lowest_bit(place: u32) -> u32 {
     place & place.wrapping_neg()
 }
 
-/// Returns the neighbours of a member in a tree. Tree 0 has member i at position i + 1, tree 1 at
-/// position i (member 0 at position n). Positions 1 to n are those of a search tree: odd ones are
-/// leaves, and the root is the largest power of two. // OPS-56
+/// Returns the neighbours of a member in a tree. Member i is at position i + 1 of tree 0, and at
+/// position i of tree 1 (member 0 at position n). Positions 1 to n form a binary search tree: odd
+/// positions are leaves, and the root is the largest power of two. // OPS-56
 pub(super) fn node(tree: u32, member: u32, members: u32) -> Node {
     let to_member = |place: u32| (place + members - 1 + tree) % members;
     let place = if tree == 0 || member == 0 {
@@ -56,25 +59,26 @@ pub(super) fn node(tree: u32, member: u32, members: u32) -> Node {
 }
 
 impl DoubleBinaryTree {
-    /// Converts the number of a lane to channel, tree and direction.
+    /// Converts the index of a lane to channel, tree, direction (true for down), and tree
+    /// neighbours.
     fn of_lane(&self, lane: u32) -> (u32, u32, bool, Node) {
         let (channel, tree, down) = (lane / 4, lane / 2 % 2, lane % 2 == 1);
         let node = node(tree, self.position, self.members);
         (channel, tree, down, node)
     }
 
-    /// Returns the number of steps per chunk. On the way down the root first waits for its own sum.
-    /// On the way up the root sends nothing. A leaf waits before it sends, so that it has few
-    /// chunks in flight.
+    /// Returns the number of steps per chunk. In the broadcast (down), the root first waits for its
+    /// own sum. In the reduction (up), the root sends nothing. A leaf waits before it sends, which
+    /// limits its chunks in flight.
     fn per_chunk(&self, node: &Node, down: bool) -> u32 {
         let children = node.children.iter().flatten().count() as u32;
         let is_leaf = children == 0;
         children + u32::from(down || node.parent.is_some()) + u32::from(!down && is_leaf)
     }
 
-    /// Returns the number of chunks of a tree that a leaf has in flight: as many as are on the way
-    /// up and down the tree. With more, a leaf's NIC would be busy with them, and the other tree,
-    /// in which the member forwards chunks, would wait. // OPS-56
+    /// Returns the maximum number of chunks that a leaf has in flight: the number of tree levels,
+    /// up and down. With more chunks, the NIC of the leaf would be busy with them, and would delay
+    /// the chunks that the member forwards in the other tree. // OPS-56
     fn under_way(&self) -> u32 {
         2 * (self.members.ilog2() + 1)
     }
@@ -152,8 +156,8 @@ impl Plan for DoubleBinaryTree {
 mod tests {
     use super::node;
 
-    /// OPS-56: trees of any size have one root, consistent parents and children, and reach all
-    /// members. At most one member is a leaf, or has children, in both trees.
+    /// OPS-56: trees of any size have one root and consistent parents and children, and contain all
+    /// members. At most one member is a leaf in both trees or has children in both trees.
     #[test]
     fn trees_are_trees() {
         for members in 2..200 {

@@ -1,21 +1,22 @@
-//! Recursive halving and doubling. log2 n exchanges with partners at distances n/2, n/4, …, 1 add
-//! up halves. Exchanges at distances 1, 2, …, n/2 collect them again. // OPS-54
+//! Recursive halving and doubling. In log2 n exchanges with partners at distances n/2, n/4, …, 1,
+//! members add up halves of the remaining block. Exchanges at distances 1, 2, …, n/2 then collect
+//! the sums. // OPS-54
 
 use super::{Plan, Span, Step};
 
-/// The phases of the algorithm that run.
+/// The phases of the algorithm that a collective needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Halves {
     /// Halving.
     ReduceScatter,
     /// Doubling.
     AllGather,
-    /// Both phases. If the number of members is not a power of two, the other members first join
-    /// with a partner. // OPS-55
+    /// Halving, then doubling. If the number of members is not a power of two, each surplus member
+    /// first sends its vector to a partner. // OPS-55
     AllReduce,
 }
 
-/// The part of one member in halving and doubling.
+/// The contribution of one member to halving and doubling.
 #[derive(Clone, Debug)]
 pub(super) struct HalvingDoubling {
     pub position: u32,
@@ -27,15 +28,17 @@ pub(super) struct HalvingDoubling {
 
 /// The role of a member if the number of members is not a power of two. // OPS-55
 enum Role {
-    /// A member beyond the power of two. It sends its vector to member `host` and receives the
-    /// result from it.
+    /// A surplus member. It sends its vector to member `host` and receives the result from that
+    /// member.
     Guest { host: u32 },
-    /// A member that takes part with this number. It also acts for `guest`, if there is one.
+    /// A member that takes part in the exchanges, with `number` as its position. It also represents
+    /// surplus member `guest`, if there is one.
     Host { number: u32, guest: Option<u32> },
 }
 
 impl HalvingDoubling {
-    /// Returns the number of members that take part: a power of two.
+    /// Returns the number of members that take part in the exchanges: the largest power of two that
+    /// is at most n.
     fn core(&self) -> u32 {
         1 << self.members.ilog2()
     }
@@ -62,7 +65,7 @@ impl HalvingDoubling {
         }
     }
 
-    /// Returns the member that takes part with a number.
+    /// Returns the member that takes part in the exchanges as number `number`.
     fn member(&self, number: u32) -> u32 {
         let extra = self.members - self.core();
         if number < extra {
@@ -72,7 +75,7 @@ impl HalvingDoubling {
         }
     }
 
-    /// Returns a step of exchange `at` of the member with this number: the send or the receive.
+    /// Returns one step of exchange `at` of participant `number`: its send or its receive.
     fn exchange(&self, lane: u32, number: u32, at: u32, is_send: bool) -> Step {
         let (core, log) = (self.core(), self.core().ilog2());
         let reduce = self.halves != Halves::AllGather && at < log;
@@ -82,7 +85,7 @@ impl HalvingDoubling {
             1 << (at % log)
         };
         let partner = number ^ distance;
-        // The blocks on the side of a number. There are as many blocks as numbers.
+        // Blocks of the half that contains participant `of`. Participant i has block i.
         let side = |of: u32| {
             let first = of / distance * distance;
             Span::whole(self.bytes)

@@ -1,12 +1,12 @@
-//! Hierarchical all-reduce: a reduce-scatter inside each server, an all-reduce of each part across
-//! the servers, and an all-gather inside. // OPS-60
+//! Hierarchical all-reduce: a reduce-scatter inside each server, an all-reduce of each block across
+//! the servers, and an all-gather inside each server. // OPS-60
 
 use super::algorithm::{Algorithm, Name, Part};
 use super::phases::{Phase, Phases};
 use super::{Plan, Span};
 use crate::operations::CollectiveKind;
 
-/// Builds the three phases of a member. `plan` builds the plan of each.
+/// Builds the three phases of a member. `plan` builds the plan of each phase.
 pub(super) fn hierarchical(
     part: &Part<'_>,
     algorithm: &Algorithm,

@@ -1,8 +1,9 @@
-//! Sequential plans, each among some of the members and for a part of the vector.
+//! Plans that run one after the other, each among some of the members and for a range of the
+//! vector.
 
 use super::{Plan, Span, Step};
 
-/// One of several sequential plans.
+/// One of several plans that run one after the other.
 #[derive(Debug)]
 pub(super) struct Phase {
     pub plan: Box<dyn Plan>,
@@ -10,17 +11,18 @@ pub(super) struct Phase {
     pub first: u32,
     /// Distance between the members that take part in this phase.
     pub stride: u32,
-    /// Offset of the phase's vector in the vector of the collective.
+    /// Offset of the phase's byte range in the vector of the collective.
     pub offset: u64,
 }
 
-/// Sequential plans: a lane begins a phase when all lanes have ended the previous one.
+/// Plans that run one after the other. A lane starts a phase when all lanes have ended the previous
+/// phase.
 #[derive(Debug)]
 pub(super) struct Phases(pub Vec<Phase>);
 
 impl Phases {
-    /// Returns two numbers of steps of a lane in a phase: those of the wait before it, and those of
-    /// the phase.
+    /// Returns two numbers of steps of a lane in a phase: steps that wait for the previous phase,
+    /// and steps of the phase.
     fn steps_in(&self, phase: usize, lane: u32) -> (u32, u32) {
         let plan = &self.0[phase].plan;
         let own = if lane < plan.lanes() {
@@ -32,7 +34,7 @@ impl Phases {
         (waits, own)
     }
 
-    /// Returns the number of steps of a lane up to the end of a phase.
+    /// Returns the number of steps of a lane in the first `phases` phases.
     fn steps_until(&self, phases: usize, lane: u32) -> u32 {
         let steps = (0..phases).map(|phase| {
             let (waits, own) = self.steps_in(phase, lane);

@@ -1,4 +1,4 @@
-//! Builds the plan of a member from an algorithm.
+//! Builds the plan of a member for an algorithm.
 
 use super::Plan;
 use super::algorithm::{Algorithm, Name, Part};

@@ -2,18 +2,19 @@
 
 use super::{Plan, Span, Step};
 
-/// The rounds of a ring.
+/// The rounds that a ring executes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rounds {
-    /// n − 1 rounds that add blocks.
+    /// n − 1 rounds, in which each member adds its own block to the received block.
     ReduceScatter,
-    /// n − 1 rounds that forward blocks.
+    /// n − 1 rounds, in which each member forwards the received block.
     AllGather,
     /// Reduce-scatter, then all-gather.
     AllReduce,
 }
 
-/// Several parallel rings. Each has a share of the vector, divided into chunks.
+/// The contribution of one member to parallel rings, one per channel. Each ring transfers an equal
+/// piece of the vector, divided into chunks.
 #[derive(Clone, Debug)]
 pub(super) struct Ring {
     pub position: u32,
@@ -21,17 +22,18 @@ pub(super) struct Ring {
     pub bytes: u64,
     pub rounds: Rounds,
     pub channels: u32,
-    /// Number of sequential parts of a channel's share.
+    /// Number of chunks into which the piece of a channel is divided.
     pub chunks: u32,
-    /// Number of chunks in flight at once.
+    /// Number of chunks in flight at the same time.
     pub active: u32,
-    /// Members per server. The ring of channel c starts at member c of each server. With 1 all
-    /// rings are equal.
+    /// Members per server. In the ring of channel c, the order of members within each server is
+    /// rotated by c. If it is 1, all rings have the same order.
     pub server: u32,
 }
 
-/// Returns the member at a position of a channel's ring, with `server` members per server: servers
-/// in order, and in each server the members rotated by the channel. // OPS-51
+/// Returns the member at position `place` of a channel's ring, with `server` members per server.
+/// Servers are in order; within each server the members are rotated by the index of the channel. //
+/// OPS-51
 #[must_use]
 pub const fn ring_member(server: u32, channel: u32, place: u32) -> u32 {
     place / server * server + (place % server + channel) % server
@@ -82,8 +84,8 @@ impl Plan for Ring {
         let chunk = first + step / (2 * rounds) * self.active;
         let round = step % (2 * rounds) / 2;
         let place = self.place(channel, self.position);
-        // A member adds to its own block last in the reduce-scatter, and forwards it first in the
-        // all-gather.
+        // In a reduce-scatter, the last block to which a member adds is its own. In an all-gather,
+        // the first block that a member sends is its own.
         let reduce = self.rounds != Rounds::AllGather && round < n - 1;
         let shift = if reduce { 1 + round } else { round % (n - 1) };
         let block = |back: u32| {
@@ -109,8 +111,8 @@ impl Plan for Ring {
     }
 }
 
-/// All-to-all by forwarding: round k sends to the next member all blocks of the member k positions
-/// back that must go further. // OPS-52
+/// All-to-all by forwarding around a ring. In round k, each member sends to the next member all
+/// blocks that originate k positions back and have not reached their destination. // OPS-52
 #[derive(Clone, Debug)]
 pub(super) struct PassOn {
     pub position: u32,
@@ -118,8 +120,8 @@ pub(super) struct PassOn {
     pub bytes: u64,
 }
 
-/// Returns the vector of a member in the address space of an all-to-all. The block for the member d
-/// positions ahead is part d. // OPS-35
+/// Returns the vector of a member in an address space with the vectors of all members of an
+/// all-to-all. Piece d of the vector is the block for the member d positions ahead. // OPS-35
 pub(super) fn own(member: u32, bytes: u64) -> Span {
     Span {
         offset: u64::from(member) * bytes,

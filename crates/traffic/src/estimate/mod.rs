@@ -1,7 +1,8 @@
-//! Estimates of a workload without packets: whole messages in a network with a few parameters.
+//! Estimates the duration of a workload without simulating packets: whole messages cross a network
+//! that is described by a few parameters.
 //!
-//! The same state machines release the operations as in a packet simulation. Only the network
-//! differs. [`Network`] has the two kinds.
+//! The same state machines start the operations as in a packet simulation. Only the network
+//! differs. [`Network`] contains the two network models.
 
 mod network;
 
@@ -19,31 +20,33 @@ use std::sync::Arc;
 /// Result of an estimate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Estimate {
-    /// Time of the end of each rank's last operation, ps.
+    /// End time of the last operation of each rank, ps.
     pub rank_end_ps: Vec<Time>,
     /// Computation time of each rank, ps.
     pub computing_ps: Vec<Time>,
     /// Number of operations that ended.
     pub operations: u64,
-    /// Number of messages, including those of rendezvous.
+    /// Number of messages, including the control messages of rendezvous.
     pub messages: u64,
     /// Total bytes of the messages.
     pub bytes: u64,
-    /// Warnings about messages that no receive took.
+    /// Warnings about messages that no receive matched.
     pub warnings: Vec<String>,
 }
 
-/// An event. Events of one instant are handled in the order in which they were created.
+/// An event of the estimate. Events at the same time are handled in the order in which they were
+/// created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    /// A message reaches the end of this link of its path.
+    /// A message (its number) reaches the end of a link of its path. The second value is the index
+    /// of the next link.
     Hop(u64, u32),
-    /// A rank requested to be called.
+    /// A rank (its number) requested a callback at this time.
     Wake(u32),
 }
 
-/// State of an estimate: its pending events, its messages in the network, and what ranks requested
-/// at this instant.
+/// State of an estimate: its pending events, its messages in the network, and the requests of ranks
+/// at the current time.
 struct Loop<'a> {
     events: BinaryHeap<Reverse<(Time, u64, Event)>>,
     made: u64,
@@ -74,7 +77,7 @@ impl Loop<'_> {
     }
 }
 
-/// Receives the requests of the rank with this number.
+/// Receiver of the requests of one rank. The second value is the number of the rank.
 struct Of<'a, 'b>(&'a mut Loop<'b>, u32);
 
 impl Actions for Of<'_, '_> {
@@ -113,8 +116,8 @@ impl Actions for Of<'_, '_> {
 /// Runs a workload on a network of messages. Calls `recorder` for each operation that ends.
 ///
 /// # Errors
-/// Operations cannot be read, or wait forever. The error lists the waiting operations and their
-/// causes.
+/// Operations cannot be read, or operations wait forever. The error lists the waiting operations
+/// and the causes.
 pub fn estimate(
     workload: &Arc<Workload>,
     source: &Arc<dyn Source>,
@@ -178,7 +181,7 @@ pub fn estimate(
     Ok(state.found)
 }
 
-/// Delivers a message, and notifies the sender. // OPS-80
+/// Delivers a message to its receiver, and notifies the sender at the same time. // OPS-80
 fn deliver(message: &Message, now: Time, state: &mut Loop<'_>, ranks: &mut [Rank]) {
     let Message { id, from, to, .. } = *message;
     ranks[to as usize].on_received(message, now, &mut Of(state, to));
@@ -196,7 +199,7 @@ fn fire(state: &mut Loop<'_>, triggers: &mut Triggers, ranks: &mut [Rank]) {
     }
 }
 
-/// Union of time intervals, added in the order of their ends.
+/// Union of time intervals. Intervals are added in the order of their end times.
 #[derive(Clone, Debug, Default)]
 struct Intervals(Vec<(Time, Time)>);
 

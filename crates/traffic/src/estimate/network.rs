@@ -1,21 +1,23 @@
-//! Networks that carry whole messages.
+//! Network models that carry whole messages instead of packets.
 
 use crate::operations::Message;
 use kernel::Time;
 use std::collections::BTreeMap;
 
-/// A network for whole messages.
+/// A network model for whole messages.
 #[derive(Clone, Debug)]
 pub enum Network {
-    /// A network with a latency. The options of the workload have the time of NICs (g, G).
+    /// A network with only a latency. The time of NICs (g and G of LogGOPS) is in the options of
+    /// the workload.
     LogGops(LogGops),
-    /// Links that carry one message at a time. Nodes forward complete messages.
+    /// Links that carry one message at a time. A node forwards a message after it has received all
+    /// of it.
     StoreAndForward(StoreAndForward),
 }
 
 impl Network {
-    /// Returns the time at which a message reaches the end of link `hop` of its path, counted from
-    /// 0. Returns `None` if its path has no such link.
+    /// Returns the time at which a message reaches the end of link `hop` (from 0) of its path.
+    /// Returns `None` if its path has no such link.
     pub(super) fn hop(&mut self, message: &Message, hop: u32, now: Time) -> Option<Time> {
         match self {
             Self::LogGops(net) => (hop == 0).then(|| now.saturating_add(net.latency_ps)),
@@ -24,7 +26,7 @@ impl Network {
     }
 }
 
-/// The latency L of LogGOPS. // OPS-81
+/// A LogGOPS network: it has only the latency L. // OPS-81
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogGops {
     /// Time from the departure of a message to the arrival of its first byte, ps.
@@ -34,17 +36,17 @@ pub struct LogGops {
 /// Connections between the nodes of a dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// Each node is connected to its two neighbours. Messages use the shorter direction, forwards
-    /// if both are equal.
+    /// Each node is connected to its two neighbours. Messages use the shorter direction, or the
+    /// ascending one if both directions are equally long.
     Ring,
     /// All nodes are connected to one switch.
     Switch,
-    /// Each node is connected to each other.
+    /// Each node is connected to each other node.
     FullyConnected,
 }
 
 impl Shape {
-    /// Returns the shape with a name.
+    /// Returns the shape that a word names in a scenario, if the word is valid.
     #[must_use]
     pub fn of_word(word: &str) -> Option<Self> {
         match word {
@@ -56,27 +58,28 @@ impl Shape {
     }
 }
 
-/// One dimension of a multi-dimensional network.
+/// One dimension of a multi-dimensional network of ranks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dimension {
-    /// Connections between its nodes.
+    /// Connections between the nodes of this dimension.
     pub shape: Shape,
-    /// Number of nodes.
+    /// Number of nodes in this dimension.
     pub size: u32,
-    /// Bytes per second of each link and direction.
+    /// Bandwidth of each link and direction, in bytes per second.
     pub bytes_per_second: f64,
     /// Latency of each link, ps.
     pub latency_ps: Time,
 }
 
-/// A link: dimension, number of the sending node, number of the receiving node. A switch has the
-/// number of its first node, plus 2³¹.
+/// A link: index of the dimension, sending rank, receiving rank. A switch has the number of its
+/// first rank, plus 2³¹.
 type Link = (usize, u32, u32);
 
 const SWITCH: u32 = 1 << 31;
 
-/// Links that carry one message at a time. Nodes forward complete messages. Ranks are numbered with
-/// the first dimension fastest, and messages cross the first dimension first. // OPS-82
+/// Network of links that carry one message at a time. Nodes forward complete messages. The rank
+/// number is counted with the first dimension fastest. Messages cross the first dimension first. //
+/// OPS-82
 #[derive(Clone, Debug)]
 pub struct StoreAndForward {
     dimensions: Vec<Dimension>,
@@ -87,7 +90,7 @@ pub struct StoreAndForward {
 
 impl StoreAndForward {
     /// Creates a network with these dimensions. Transmission times are rounded down to multiples of
-    /// `grain_ps`: 1 for exact times, or 1000 as in ASTRA-sim.
+    /// `grain_ps`: 1 ps for exact times, or 1000 ps as in ASTRA-sim.
     #[must_use]
     pub const fn new(dimensions: Vec<Dimension>, grain_ps: Time) -> Self {
         Self {
@@ -104,7 +107,7 @@ impl StoreAndForward {
         sizes.map(|dimension| u64::from(dimension.size)).product()
     }
 
-    /// Returns link `hop` of the path between two ranks.
+    /// Returns link `hop` (from 0) of the path between two ranks, if the path is that long.
     fn link(&self, from: u32, to: u32, hop: u32) -> Option<Link> {
         let (mut at, mut hop, mut stride) = (from, hop, 1);
         for (number, dimension) in self.dimensions.iter().enumerate() {

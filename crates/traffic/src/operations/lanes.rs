@@ -1,4 +1,5 @@
-//! An active collective of a rank: its lanes, and what they wait for. // OPS-33
+//! An active collective of a rank: the state of its lanes (concurrent sequences of steps). //
+//! OPS-33
 
 use super::message::Scope;
 use super::workload::Members;
@@ -14,19 +15,19 @@ pub(super) struct Running {
     pub scope: Scope,
     /// Number of completed steps, by lane.
     done: Vec<u32>,
-    /// Number of the step in which each lane received last; 0 if it has not received.
+    /// For each lane, the index of the step after its last receive; 0 if it has received nothing.
     received: Vec<u32>,
-    /// Time at which each lane sent last.
+    /// Time at which each lane last sent a message.
     sent_at: Vec<Time>,
     lanes_open: u32,
     /// Number of sent messages whose last ACK has not arrived.
     pub sends_open: u64,
-    /// Waiting lanes: (lane, other lane for which it waits, number of steps that the other lane
-    /// must complete).
+    /// Waiting lanes: (other lane for which it waits, number of steps that the other lane must
+    /// complete, waiting lane).
     waiting: Vec<(u32, u32, u32)>,
-    /// Time until which the host processes earlier messages.
+    /// Time at which the host has processed all messages that arrived so far.
     pub host_busy_until: Time,
-    /// Lanes that wait for a message, by sender and tag.
+    /// Lanes that wait for a message, by the position of the sender and the tag.
     pub awaited: BTreeMap<(u32, u64), u32>,
 }
 
@@ -49,7 +50,7 @@ impl Running {
     }
 
     /// Returns the next step of a lane that moves data. Returns `None` if the lane waits for
-    /// another lane, or has ended. Steps of no bytes are skipped. // OPS-36
+    /// another lane, or has ended. Steps with an empty byte range are skipped. // OPS-36
     pub fn next(&mut self, lane: u32, resumed: &mut Vec<u32>) -> Option<Step> {
         loop {
             let step = self.done[lane as usize];
@@ -73,7 +74,8 @@ impl Running {
         }
     }
 
-    /// Completes a step of a lane. Appends the lanes that waited for it to `resumed`.
+    /// Completes the current step of a lane. Appends the lanes that waited for this step to
+    /// `resumed`.
     pub fn pass(&mut self, lane: u32, resumed: &mut Vec<u32>) {
         self.done[lane as usize] += 1;
         let done = self.done[lane as usize];
@@ -86,7 +88,7 @@ impl Running {
         });
     }
 
-    /// Number of a lane's current step.
+    /// Index of the current step of a lane.
     pub fn step_of(&self, lane: u32) -> u32 {
         self.done[lane as usize]
     }
@@ -96,23 +98,23 @@ impl Running {
         self.sent_at[lane as usize] = now;
     }
 
-    /// Time at which a lane sent last, or 0.
+    /// Time at which a lane last sent a message; 0 if it has sent none.
     pub fn sent_at(&self, lane: u32) -> Time {
         self.sent_at[lane as usize]
     }
 
-    /// Records that a lane has received a message with its current step.
+    /// Records that a lane has received a message in its current step.
     pub fn note_receipt(&mut self, lane: u32) {
         self.received[lane as usize] = self.done[lane as usize] + 1;
     }
 
-    /// True if a lane has received nothing of its current chunk. // OPS-37
+    /// True if a lane has received no message of its current chunk. // OPS-37
     pub fn begins(&self, lane: u32) -> bool {
         let step = self.step_of(lane);
         self.received[lane as usize] <= self.plan.begin_of_chunk(lane, step)
     }
 
-    /// Fraction of the steps that are complete, from 0 to 1.
+    /// Fraction of the collective's steps that this rank has completed, from 0 to 1.
     pub fn part_done(&self) -> f64 {
         let steps: u64 = (0..self.plan.lanes())
             .map(|lane| u64::from(self.plan.steps(lane)))
@@ -124,7 +126,7 @@ impl Running {
         }
     }
 
-    /// True if all lanes have ended.
+    /// True if all lanes have completed all their steps.
     pub fn lanes_over(&self) -> bool {
         self.lanes_open == 0
     }

@@ -3,23 +3,24 @@
 use super::window::SlotNumber;
 use std::collections::{BTreeMap, VecDeque};
 
-/// A message, or the request of a rendezvous, that waits for its receive.
+/// An arrived message, or an arrived request of a rendezvous, that no receive has matched yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Arrived {
     /// Rank of the sending operation.
     pub rank: u32,
     pub index: u32,
     pub bytes: u64,
-    /// True if the data are still at the sender. // OPS-13
+    /// True if the sender still has the data (rendezvous). // OPS-13
     pub request: bool,
 }
 
 type Pattern = (Option<u32>, Option<u64>);
 
-/// A queue for each key. Empty queues are removed. Each element has a sequence number.
+/// A FIFO queue for each key. Empty queues are removed. Each element carries the sequence number of
+/// its arrival or posting.
 type Queues<K, T> = BTreeMap<K, VecDeque<(u64, T)>>;
 
-/// Messages that wait for receives, and receives that wait for messages. // OPS-10
+/// Matching by source and tag: unmatched messages, and posted receives without a message. // OPS-10
 #[derive(Debug, Default)]
 pub(super) struct ByTag {
     posted: Queues<Pattern, SlotNumber>,
@@ -45,7 +46,7 @@ fn pop<K: Ord, T>(queues: &mut Queues<K, T>, key: &K) -> Option<T> {
 }
 
 impl ByTag {
-    /// Posts a receive. Returns the first matching message that has arrived, if any.
+    /// Posts a receive. Returns the first arrived message that matches it, if there is one.
     pub fn post(
         &mut self,
         from: Option<u32>,
@@ -72,7 +73,8 @@ impl ByTag {
         found
     }
 
-    /// Handles an arriving message. Returns the matching receive that was posted first, if any.
+    /// Handles an arriving message. Returns the first posted receive that matches it, if there is
+    /// one.
     pub fn arrive(&mut self, from: u32, tag: u64, arrived: Arrived) -> Option<SlotNumber> {
         let patterns = [
             (Some(from), Some(tag)),
@@ -92,7 +94,7 @@ impl ByTag {
         None
     }
 
-    /// Returns the messages that no receive has taken, with source and tag.
+    /// Returns the messages that no receive has matched, with source and tag.
     pub fn left(&self) -> impl Iterator<Item = (u32, u64, Arrived)> {
         self.early.iter().flat_map(|(&(from, tag), queue)| {
             queue.iter().map(move |&(_, arrived)| (from, tag, arrived))
@@ -100,7 +102,7 @@ impl ByTag {
     }
 }
 
-/// Bytes that have arrived, and receives that wait for bytes. // OPS-11
+/// Matching by bytes: counts of arrived bytes, and receives that wait for bytes. // OPS-11
 #[derive(Debug, Default)]
 pub(super) struct ByBytes {
     accounts: BTreeMap<(u32, u64), Account>,
@@ -113,7 +115,7 @@ struct Account {
 }
 
 impl ByBytes {
-    /// Posts a receive of `bytes` bytes. Returns true if they have arrived.
+    /// Posts a receive of `bytes` bytes. Returns true if that many unmatched bytes have arrived.
     pub fn post(&mut self, from: u32, tag: u64, bytes: u64, slot: SlotNumber) -> bool {
         let account = self.accounts.entry((from, tag)).or_default();
         let met = account.waiting.is_empty() && account.bytes >= bytes;
@@ -126,7 +128,8 @@ impl ByBytes {
         met
     }
 
-    /// Handles arriving bytes. Returns the receives that are complete now, each with its bytes.
+    /// Handles arriving bytes. Returns the receives that now have all their bytes, each with its
+    /// number of bytes.
     pub fn arrive(&mut self, from: u32, tag: u64, bytes: u64) -> Vec<(SlotNumber, u64)> {
         let account = self.accounts.entry((from, tag)).or_default();
         account.bytes += bytes;
@@ -149,7 +152,7 @@ impl ByBytes {
         }
     }
 
-    /// Returns the bytes that no receive has taken, with source and tag.
+    /// Returns the number of bytes that no receive has matched, with source and tag.
     pub fn left(&self) -> impl Iterator<Item = (u32, u64, u64)> {
         let filled = self
             .accounts
@@ -172,7 +175,8 @@ mod tests {
         }
     }
 
-    /// OPS-10: matches follow the orders of arrival and of posting, with wildcards as well.
+    /// OPS-10: receives match in the order of posting, and messages in the order of arrival, also
+    /// with wildcards.
     #[test]
     fn first_come_first_served() {
         let mut all = ByTag::default();
@@ -194,7 +198,8 @@ mod tests {
         assert!(all.posted.is_empty() && all.early.is_empty());
     }
 
-    /// OPS-11: a receive may take two messages, and two receives one message.
+    /// OPS-11: one receive can match bytes of two messages, and two receives can match bytes of one
+    /// message.
     #[test]
     fn bytes_are_credited_and_debited() {
         let mut all = ByBytes::default();

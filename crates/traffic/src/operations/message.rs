@@ -2,8 +2,8 @@
 
 use super::workload::Workload;
 
-/// A message that the sending rank passes to the network. The receiving rank gets it when the last
-/// byte arrives. It has all data that the receiver needs to match it. // OPS-05
+/// A message that the sending rank passes to the network. The network delivers it when the last
+/// byte arrives. It contains all fields that the receiver needs for matching. // OPS-05
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Message {
     /// Identity of the message.
@@ -12,15 +12,15 @@ pub struct Message {
     pub from: u32,
     /// Receiving rank.
     pub to: u32,
-    /// Payload bytes. If 0, a packet network sends 1.
+    /// Payload bytes. For 0, a packet network sends 1 byte.
     pub bytes: u64,
-    /// Operations that the message can match.
+    /// Operations that may receive the message.
     pub scope: Scope,
-    /// Tag that receives match, in addition to the source.
+    /// Tag that the receive must match, in addition to the source rank.
     pub tag: u64,
     /// Channel. Messages of one channel between two ranks may share a queue pair.
     pub channel: u16,
-    /// NIC of the sending rank.
+    /// Index of the NIC of the sending rank.
     pub nic: u16,
     /// Traffic class.
     pub class: u8,
@@ -28,36 +28,38 @@ pub struct Message {
     pub on_received: Option<u32>,
 }
 
-/// Identity of a message. It depends on the sending operation, not on the order of sending.
-// OPS-01
+/// Identity of a message. It depends on the sending operation, not on the order in which messages
+/// are sent.
+// OPS-01: identity of operations and messages
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MessageId {
     /// Rank of the operation.
     pub rank: u32,
     /// Index of the operation.
     pub index: u32,
-    /// Number of the message within its operation: 0 for a send; (lane << 32 | step) in a
-    /// collective.
+    /// Number of the message within its operation. It is 0 for a send, and (lane << 32 | step) for
+    /// a collective.
     pub part: u64,
-    /// Role of the message.
+    /// Role of the message: data, or control message of a rendezvous.
     pub role: Role,
 }
 
-/// Role of a message.
+/// Role of a message: data, or control message of a rendezvous.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Role {
     /// The payload.
     Data,
-    /// First message of a rendezvous, to the receiver: data of this size are ready. // OPS-13
+    /// First message of a rendezvous, to the receiver: the sender has data of this size. // OPS-13
     Request {
         /// Bytes of the data.
         bytes: u64,
     },
-    /// Second message of a rendezvous, back to the sender: it may send the data. // OPS-13
+    /// Second message of a rendezvous, to the sender: the receiver is ready for the data. // OPS-13
     Clear,
 }
 
-/// The operations that a message can match: those of the workload, or those of one collective.
+/// The operations that may receive a message: sends and receives of the workload, or those of one
+/// collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Scope {
     /// Sends and receives of the workload.
@@ -72,7 +74,7 @@ pub enum Scope {
 }
 
 impl Message {
-    /// Describes the message for a user.
+    /// Describes the message for error messages and warnings.
     #[must_use]
     pub fn described(&self, workload: &Workload) -> String {
         let Self {

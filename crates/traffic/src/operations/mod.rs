@@ -1,7 +1,7 @@
 //! Workloads with dependencies: what each rank computes, sends and receives, and the dependencies
 //! between these operations.
 //!
-//! A [`Workload`] has the properties of all ranks: their number, groups, options, triggers. A
+//! A [`Workload`] contains the properties of all ranks: their number, groups, options, triggers. A
 //! [`Source`] returns the [`Operation`]s of each rank, block by block. `docs/workloads.md`
 //! describes the file format for users. The rules are in `specs/operations.md`, cited as `OPS-01`.
 

@@ -1,66 +1,71 @@
-//! Options for the differences between the sources of workloads.
+//! Options of a workload. They reproduce the semantics of different workload formats.
 
 use crate::operation::CollectiveKind;
 use std::collections::BTreeMap;
 
-/// Options of a workload. The defaults are the simplest behaviour.
+/// Options of a workload. The defaults select the simplest semantics.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
     /// Rule for matching messages and receives.
     pub matching: Matching,
-    /// Time at which a send ends.
+    /// Event at which a send ends.
     pub send_end: SendEnd,
-    /// Time at which a receive ends.
+    /// Event at which a receive ends.
     pub receive_end: ReceiveEnd,
-    /// Messages larger than this wait until the receiver has a receive for them. // OPS-13
+    /// Messages with more bytes use a rendezvous: the sender waits until the receiver is ready. //
+    /// OPS-13
     pub rendezvous_above_bytes: Option<u64>,
-    /// Size of each of the two messages that start a rendezvous, in bytes. // OPS-13
+    /// Size of each of the two control messages of a rendezvous, in bytes. // OPS-13
     pub rendezvous_message_bytes: u64,
     /// Order of ready operations for a free resource. // OPS-23
     pub ready_order: ReadyOrder,
-    /// Counting of collectives without an instance number. // OPS-30
+    /// Order in which collectives without an instance number are counted. // OPS-30
     pub instances: Instances,
-    /// True if a send occupies its resource until it ends, false if only during its overhead.
-    // OPS-22
+    /// True if a send occupies its resource until it ends; false if it does so only during its
+    /// overhead.
+    // OPS-22: resource of a send
     pub send_holds_to_end: bool,
-    /// True if a receive occupies its resource while it waits, false if only during its overhead.
-    // OPS-22
+    /// True if a receive occupies its resource while it waits; false if it does so only during its
+    /// overhead.
+    // OPS-22: resource of a receive
     pub receive_holds_while_waiting: bool,
     /// Sharing of queue pairs. // OPS-15
     pub queue_pairs: QueuePairs,
     /// Host time per message sent or received (o of LogGOPS), ps. // OPS-16
     pub overhead_ps: u64,
-    /// Host time for each byte but the first (O of LogGOPS). // OPS-16
+    /// Host time for each byte of a message except the first (O of LogGOPS). // OPS-16
     pub overhead_per_byte: PerByte,
-    /// Number of NICs of a rank. A message uses its NIC modulo this number. 0: as many as messages
-    /// use.
-    // OPS-21: the network may have fewer
+    /// Number of NICs of a rank. A message uses NIC (index in the workload modulo this number). 0:
+    /// the NIC index is used unchanged.
+    // OPS-21: the simulated network may have fewer NICs
     pub nics: u16,
-    /// NIC time per message (g of LogGOPS), ps. 0 if the network has NICs. // OPS-21
+    /// NIC time per message (g of LogGOPS), ps. 0 if the network model simulates the NICs. //
+    /// OPS-21
     pub gap_ps: u64,
-    /// NIC time for each byte but the first (G of LogGOPS). // OPS-21
+    /// NIC time for each byte of a message except the first (G of LogGOPS). // OPS-21
     pub gap_per_byte: PerByte,
-    /// Time for a reduction in a collective, independent of its size, ps. // OPS-34
+    /// Fixed time of a reduction in a collective, ps. It is added to the time per byte. // OPS-34
     pub reduction_ps: u64,
     /// Time for each byte of a reduction. // OPS-34
     pub reduction_per_byte: PerByte,
-    /// The time of a reduction is rounded down to a multiple of this, ps. 0 disables rounding.
-    // OPS-34
+    /// The time per byte of a reduction is rounded down to a multiple of this, ps. 0 disables
+    /// rounding.
+    // OPS-34: duration of a reduction
     pub reduction_grain_ps: u64,
-    /// Time to move a part of a collective between memory and network, ps. // OPS-37
+    /// Time to copy the data of a message of a collective between memory and network, ps. // OPS-37
     pub copy_ps: u64,
     /// Number of consecutive ranks per server. 0: all ranks are in one server. // OPS-17
     pub server_ranks: u32,
-    /// Latency of a message of a collective to another server, ps. It replaces the latency of the
-    /// collective. // OPS-17
+    /// Latency of a message of a collective to another server, ps. Inside a server, the
+    /// `latency_ps` of the collective applies. // OPS-17
     pub latency_across_ps: u64,
-    /// Default algorithm of each kind of collective, as text. // OPS-32
+    /// Default algorithm as text, by kind of collective. // OPS-32
     pub algorithms: BTreeMap<CollectiveKind, Box<str>>,
 }
 
 impl Options {
-    /// Returns the latency of a message of a collective, ps. `inside_ps` is the latency of the
-    /// collective. // OPS-17
+    /// Returns the latency of a collective's message from rank `from` to rank `to`, ps. `inside_ps`
+    /// is the latency inside a server. // OPS-17
     #[must_use]
     pub fn latency_ps(&self, inside_ps: u64, from: u32, to: u32) -> u64 {
         let server = |rank: u32| rank.checked_div(self.server_ranks);
@@ -112,17 +117,17 @@ impl Default for Options {
 /// Rule for matching messages and receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Matching {
-    /// A receive takes the first message with its source and tag, each of which may be any.
-    /// Matching messages and receives are paired in order. // OPS-10
+    /// A receive matches the first message with its source and tag; each of them may be a wildcard.
+    /// Messages match in the order of arrival, and receives in the order of posting. // OPS-10
     TagAndSource,
-    /// Bytes of messages are credited by source and tag. A receive takes its bytes from the credit,
-    /// independent of message boundaries. There are no wildcards. // OPS-11
+    /// Arrived bytes are counted per source and tag. A receive ends when its number of bytes has
+    /// arrived, independent of message boundaries. There are no wildcards. // OPS-11
     Bytes,
     /// Workloads without receives. // OPS-12
     None,
 }
 
-/// Time at which a send ends.
+/// Event at which a send ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendEnd {
     /// When the host has passed the message to its NIC. // OPS-14
@@ -133,16 +138,16 @@ pub enum SendEnd {
     Received,
 }
 
-/// Time at which a receive ends, without the host's time.
+/// Event at which a receive ends. The host's processing time is added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReceiveEnd {
     /// When the last byte has arrived. // OPS-14
     Received,
-    /// When the sender has the last ACK. // OPS-14
+    /// When the last ACK has arrived at the sender. // OPS-14
     Acknowledged,
 }
 
-/// Order of ready operations for a free resource.
+/// Order in which ready operations occupy a free resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadyOrder {
     /// The smallest priority first, then the smallest index.
@@ -153,10 +158,11 @@ pub enum ReadyOrder {
     LastReady,
 }
 
-/// Order in which each rank counts the collectives of a group, so that its members meet.
+/// Order in which each rank counts the collectives of a group. Collectives with the same count
+/// belong together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Instances {
-    /// In the order of their indices.
+    /// In the order of their indices in the rank's list.
     Index,
     /// In the order in which the rank starts them.
     Start,
@@ -171,12 +177,12 @@ pub enum QueuePairs {
     PerMessage,
 }
 
-/// Time per byte, with a resolution of 2⁻²⁴ ps.
+/// Time per byte, in units of 2⁻²⁴ ps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PerByte(u64);
 
 impl PerByte {
-    /// No time.
+    /// Zero time per byte.
     pub const ZERO: Self = Self(0);
 
     /// Converts picoseconds per byte. Returns `None` unless the number is from 0 to 2³⁹.

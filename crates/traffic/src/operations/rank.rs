@@ -1,5 +1,5 @@
-//! The release of the operations of one rank: a state machine that receives events and requests
-//! actions. It accesses only the state of its rank. // OPS-05
+//! Execution of the operations of one rank: a state machine that receives events and requests
+//! actions. It accesses only the state of its own rank. // OPS-05
 
 mod collective;
 mod messages;
@@ -21,49 +21,51 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::sync::Arc;
 
-/// A scheduled event of a rank.
+/// A scheduled event of a rank. A slot number identifies the operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Timer {
     /// A computation ends.
     Computed(SlotNumber),
-    /// A send's message enters the network.
+    /// The message of a send enters the network.
     Depart(SlotNumber),
-    /// The time for which a send uses the host ends (overhead).
+    /// The host overhead of a send ends.
     HandedOver(SlotNumber),
-    /// The time for which a receive uses the host ends (overhead).
+    /// The host overhead of a receive ends.
     Processed(SlotNumber),
-    /// A direction of a NIC may be free: number of the NIC, and true for receiving.
+    /// A direction of a NIC may be free: index of the NIC, and true for the receive direction.
     Nic(u16, bool),
-    /// A message enters the network. The number is its key in `Rank::leaving`.
+    /// A delayed message enters the network. The number is its key in `Rank::leaving`.
     Emit(u64),
-    /// A lane (sequence of steps) of the collective in a slot continues after a receive.
+    /// After a receive, a lane (sequence of steps) of a collective continues: slot and index of the
+    /// lane.
     Lane(SlotNumber, u32),
 }
 
-/// A message of a collective that has arrived.
+/// A message of a collective that has arrived at this rank.
 #[derive(Clone, Copy, Debug)]
 struct Came {
-    /// Rank, index and part of the sending operation.
+    /// Identity of the message: rank and index of the sending operation, and number of the message
+    /// in the operation.
     from: (u32, u32, u64),
     bytes: u64,
     at: Time,
 }
 
-/// State of one rank: decides when its operations start and end.
+/// State of one rank. It decides when the operations of the rank start and end.
 #[derive(Debug)]
 pub struct Rank {
     number: u32,
     workload: Arc<Workload>,
     source: Arc<dyn Source>,
     stragglers: Arc<Stragglers>,
-    /// Factor of the durations of this rank's computations. 1 unless the rank is slow.
+    /// Factor on the duration of each computation of this rank. It is 1 unless the rank is slow.
     factor: f64,
     window: Window,
     count: u32,
     ended: u32,
-    /// Condition for reading the next block of operations; see [`super::Block::next_at`].
+    /// Condition under which the next block of operations is read; see [`super::Block::next_at`].
     next_at: Option<u32>,
-    /// The largest index of a started operation, plus 1.
+    /// Maximum of (index + 1) over all started operations.
     started: u32,
     by_tag: ByTag,
     by_bytes: ByBytes,
@@ -72,23 +74,24 @@ pub struct Rank {
     nics: Nics,
     timers: BinaryHeap<Reverse<(Time, u64, Timer)>>,
     timers_made: u64,
-    /// Operations that have become ready and are not handled yet.
+    /// Operations that have become ready, but have not been processed.
     ready: VecDeque<SlotNumber>,
-    /// Operations that end at this instant.
+    /// Operations that end at the current time.
     ending: VecDeque<SlotNumber>,
     lanes: VecDeque<(SlotNumber, u32)>,
     running: BTreeMap<SlotNumber, Running>,
-    /// Messages of collectives that arrived before this rank needed them.
+    /// Messages of collectives that arrived before this rank needed them, by scope, sender and tag.
     early: BTreeMap<(Scope, u32, u64), Came>,
-    /// Active collectives, by scope (group and instance).
+    /// Active collectives, by scope (group and instance number).
     of_scope: BTreeMap<Scope, SlotNumber>,
-    /// Per group, the number of collectives so far that have no instance number of their own.
+    /// For each group, the number of collectives so far without an explicit instance number.
     counted: BTreeMap<Option<u32>, u64>,
-    /// Receives that have requested the data of a rendezvous, by rank and index of the send.
+    /// Receives that have requested the data of a rendezvous, by rank and index of the matched
+    /// send.
     cleared: BTreeMap<(u32, u32), SlotNumber>,
     leaving: BTreeMap<u64, Message>,
     woken_for: Option<Time>,
-    /// Operations that a trigger released before they were read.
+    /// Operations whose trigger fired before the operations were read.
     released_early: Vec<u32>,
 }
 
@@ -134,7 +137,7 @@ impl Rank {
         }
     }
 
-    /// Starts the rank at time `now`.
+    /// Starts the operations of the rank at time `now`.
     pub fn start(&mut self, now: Time, actions: &mut impl Actions) {
         if self.count == 0 {
             self.next_at = None;
@@ -143,8 +146,8 @@ impl Rank {
         self.settle(now, actions);
     }
 
-    /// Handles the end of a sent message: its last ACK has returned, or the event that the options
-    /// select. // OPS-14
+    /// Handles the end of the send of a message: its last ACK has returned, or another event that
+    /// the workload's options select. // OPS-14
     pub fn on_sent(&mut self, id: &MessageId, now: Time, actions: &mut impl Actions) {
         if id.role != Role::Data || id.rank != self.number {
             return;
@@ -168,8 +171,9 @@ impl Rank {
         self.settle(now, actions);
     }
 
-    /// Handles an arrived message: its last byte has arrived, or the event that the options select.
-    // OPS-14
+    /// Handles the arrival of a message: its last byte has arrived, or another event that the
+    /// workload's options select.
+    // OPS-14: end of a receive
     pub fn on_received(&mut self, message: &Message, now: Time, actions: &mut impl Actions) {
         debug_assert_eq!(message.to, self.number, "a message for this rank");
         match message.scope {
@@ -184,7 +188,7 @@ impl Rank {
         self.settle(now, actions);
     }
 
-    /// Handles a time that was requested by [`Actions::wake`].
+    /// Handles the time for which [`Actions::wake`] requested this call.
     pub fn on_wake(&mut self, now: Time, actions: &mut impl Actions) {
         while let Some(&Reverse((at, _, timer))) = self.timers.peek()
             && at <= now
@@ -195,7 +199,8 @@ impl Rank {
         self.settle(now, actions);
     }
 
-    /// Releases an operation of this rank because its trigger has fired. // OPS-40
+    /// Meets the trigger dependency of an operation of this rank, because the trigger has fired. //
+    /// OPS-40
     pub fn release(&mut self, index: u32, now: Time, actions: &mut impl Actions) {
         match self.window.slot_of(index) {
             Some(slot) => self.trigger_fired(slot),
@@ -220,7 +225,7 @@ impl Rank {
         self.ended == self.count
     }
 
-    /// Number of operations that have ended, and number of all operations.
+    /// Number of operations that have ended, and total number of operations of the rank.
     #[must_use]
     pub const fn progress(&self) -> (u32, u32) {
         (self.ended, self.count)
@@ -234,13 +239,13 @@ impl Rank {
         f64::from(self.ended) + under_way
     }
 
-    /// Number of operations in memory.
+    /// Number of operations that have been read and have not ended.
     #[must_use]
     pub fn live(&self) -> u32 {
         self.window.live()
     }
 
-    /// Number of the rank.
+    /// Number of this rank.
     #[must_use]
     pub const fn number(&self) -> u32 {
         self.number
@@ -250,13 +255,13 @@ impl Rank {
         &self.window
     }
 
-    /// Returns the index of the operation that uses a resource; `None`: it is free.
+    /// Returns the index of the operation that occupies a resource. `None`: the resource is free.
     pub(super) fn holder(&self, resource: u16) -> Option<u32> {
         self.resources.holder(resource)
     }
 
-    /// Returns the send (rank, index) whose data a receive has requested; `None`: it has requested
-    /// none.
+    /// Returns the send (rank, index) whose data the receive `index` has requested in a rendezvous.
+    /// `None`: the receive has not requested data.
     pub(super) fn cleared_for(&self, index: u32) -> Option<(u32, u32)> {
         let slot = self.window.slot_of(index)?;
         let mut cleared = self.cleared.iter();
@@ -265,7 +270,7 @@ impl Rank {
             .map(|(&send, _)| send)
     }
 
-    /// Returns the ranks from which a collective waits for messages.
+    /// Returns the ranks from which the collective operation `index` waits for messages.
     pub(super) fn awaited_by(&self, index: u32) -> Vec<u32> {
         let running = self
             .window
@@ -279,7 +284,7 @@ impl Rank {
         ranks
     }
 
-    /// Describes the arrived messages that no receive has taken.
+    /// Describes each arrived message that no receive matched, for warnings.
     pub(super) fn unreceived(&self, workload: &Workload) -> Vec<String> {
         let number = self.number;
         let mut told: Vec<_> = self
@@ -310,7 +315,7 @@ impl Rank {
         &self.workload.options
     }
 
-    /// Reads all operations that could start now. // OPS-04
+    /// Reads blocks of operations until no unread operation can start. // OPS-04
     fn read(&mut self, actions: &mut impl Actions) {
         while self.next_at.is_some_and(|at| self.started >= at) {
             let from = self.window.frontier();
@@ -350,7 +355,7 @@ impl Rank {
         self.timers.push(Reverse((at, self.timers_made, timer)));
     }
 
-    /// Handles everything that is possible at this instant, then requests the next call.
+    /// Processes all work that is possible at the current time, then requests the next call.
     fn settle(&mut self, now: Time, actions: &mut impl Actions) {
         loop {
             if let Some(slot) = self.ending.pop_front() {
@@ -360,8 +365,8 @@ impl Rank {
             } else if let Some(slot) = self.ready.pop_front() {
                 self.make_ready(slot, now, actions);
             } else if let Some(turn) = self.resources.next() {
-                // OPS-23: all operations that are ready at this instant are considered before one
-                // is chosen
+                // OPS-23: an operation is chosen only after all operations that are ready at the
+                // current time are known
                 self.go_on(turn, now, actions);
             } else {
                 break;
@@ -377,7 +382,7 @@ impl Rank {
         }
     }
 
-    /// Marks an operation as ready, because its dependencies are met.
+    /// Marks an operation as ready after its dependencies are met.
     fn make_ready(&mut self, slot: SlotNumber, now: Time, actions: &mut impl Actions) {
         let starts_without = self.starts_without_resource(slot);
         let operation = self.window.get_mut(slot);
@@ -390,14 +395,15 @@ impl Rank {
         }
     }
 
-    /// True if an operation starts before it has its resource: a receive that may wait without it.
-    // OPS-22
+    /// True if an operation starts before it occupies its resource: a receive, if the options allow
+    /// it.
+    // OPS-22: resource of a receive
     fn starts_without_resource(&self, slot: SlotNumber) -> bool {
         let waits = matches!(self.window.get(slot).work, Work::Receive(_));
         waits && !self.options().receive_holds_while_waiting
     }
 
-    /// Continues an operation whose resource is free, or which needs none.
+    /// Continues an operation whose resource is free, or that needs no resource.
     fn go_on(&mut self, turn: Turn, now: Time, actions: &mut impl Actions) {
         if self.window.get(turn.2).phase == Phase::Arrived {
             self.process(turn, now);
@@ -414,7 +420,8 @@ impl Rank {
         {
             let last = self.resources.take(resource, operation.index);
             operation.holds_resource = true;
-            // OPS-06: the operation waited for the previous user if it was ready earlier
+            // OPS-06: if the operation was ready earlier, it waited for the operation that used the
+            // resource last
             if let (Some(last), true) = (last, operation.ready_ps < now) {
                 operation.released_by = last;
             }
@@ -430,7 +437,7 @@ impl Rank {
         }
     }
 
-    /// Starts an operation, unless it needs a NIC that is busy.
+    /// Starts an operation, or parks it if it needs a NIC that is busy.
     fn begin(&mut self, turn: Turn, now: Time, actions: &mut impl Actions) {
         let slot = turn.2;
         let operation = self.window.get(slot);
@@ -471,7 +478,8 @@ impl Rank {
         }
     }
 
-    /// Parks an operation that only waits for a direction of its NIC. // OPS-21
+    /// Parks an operation until a direction of its NIC is free (`inwards`: receive direction). //
+    /// OPS-21
     fn park(&mut self, turn: Turn, inwards: bool) {
         let nic = self.window.get(turn.2).nic;
         let first = self.nics.awaited_at(nic, inwards).is_none();
@@ -481,8 +489,8 @@ impl Rank {
         }
     }
 
-    /// Continues the first operation that only waits for this direction of a NIC, if the direction
-    /// is free.
+    /// Continues operations that wait only for this direction of a NIC, in their order, while the
+    /// direction is free.
     fn unpark(&mut self, nic: u16, inwards: bool, now: Time, actions: &mut impl Actions) {
         while let Some(turn) = self.nics.unpark(nic, inwards, now) {
             let operation = self.window.get(turn.2);
@@ -570,8 +578,8 @@ impl Rank {
         }
     }
 
-    /// Returns the bytes that this rank sends to other members of an all-to-allv or receives from
-    /// them, whichever is larger. 0 for all other operations.
+    /// Returns the larger of two sums for an all-to-allv: bytes that this rank sends to other
+    /// members, and bytes that it receives from other members. Returns 0 for all other operations.
     fn moved_bytes(&self, work: &Work) -> u64 {
         let Work::Collective(collective) = work else {
             return 0;

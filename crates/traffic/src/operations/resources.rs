@@ -1,11 +1,11 @@
-//! Resources of a rank, and the order in which operations get them.
+//! Resources of a rank, and the order in which operations occupy them.
 
 use super::options::{Options, ReadyOrder};
 use super::window::{Slot, SlotNumber};
 use kernel::Time;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Sort key of a ready operation: the smallest is first. // OPS-23
+/// Sort key of a ready operation: the operation with the smallest key is first. // OPS-23
 pub(super) type Turn = (u64, u64, SlotNumber);
 
 /// Assigns sort keys to ready operations.
@@ -31,11 +31,12 @@ impl Turns {
     }
 }
 
-/// A resource of a rank, which one operation uses at a time. // OPS-20
+/// A resource of a rank. One operation at a time can occupy it. // OPS-20
 #[derive(Debug, Default)]
 pub(super) struct Resource {
     held: bool,
-    /// Index of the operation that uses the resource, or used it last; `None`: it was never used.
+    /// Index of the operation that occupies the resource or occupied it last. `None`: it was never
+    /// used.
     last: Option<u32>,
     ready: BTreeSet<Turn>,
 }
@@ -44,7 +45,7 @@ pub(super) struct Resource {
 #[derive(Debug, Default)]
 pub(super) struct Resources {
     all: BTreeMap<u16, Resource>,
-    /// Resources that became free or got waiting operations since operations were last chosen.
+    /// Resources that became free or got a waiting operation since the last call of `next`.
     changed: BTreeSet<u16>,
 }
 
@@ -66,13 +67,13 @@ impl Resources {
         self.all.get(&resource).is_some_and(|state| state.held)
     }
 
-    /// Returns the index of the operation that uses a resource; `None`: it is free.
+    /// Returns the index of the operation that occupies a resource. `None`: the resource is free.
     pub fn holder(&self, resource: u16) -> Option<u32> {
         let state = self.all.get(&resource)?;
         state.held.then_some(state.last).flatten()
     }
 
-    /// Removes and returns the first waiting operation whose resource is free.
+    /// Removes the first waiting operation whose resource is free, and returns its sort key.
     pub fn next(&mut self) -> Option<Turn> {
         while let Some(&number) = self.changed.first() {
             let state = self.all.get_mut(&number).expect("it has changed");
@@ -86,7 +87,7 @@ impl Resources {
         None
     }
 
-    /// Occupies a free resource. Returns the index of its previous user.
+    /// Occupies a free resource. Returns the index of the operation that used it before.
     pub fn take(&mut self, resource: u16, index: u32) -> Option<u32> {
         let state = self.all.entry(resource).or_default();
         debug_assert!(!state.held, "it is free");
@@ -99,18 +100,18 @@ impl Resources {
 #[derive(Debug, Default)]
 pub(super) struct Direction {
     pub free_at: Time,
-    /// Operations that only wait until this direction is free.
+    /// Operations that wait only for this direction of the NIC.
     pub parked: BTreeSet<Turn>,
 }
 
-/// The NICs of a rank, if the options define their time. // OPS-21
+/// The NICs of a rank. They cost no time if the network model simulates NICs. // OPS-21
 #[derive(Debug)]
 pub(super) struct Nics {
-    /// Number of NICs. 0: as many as messages use.
+    /// Number of NICs. 0: the NIC index is used unchanged.
     count: u16,
     gap_ps: u64,
     gap_per_byte: super::options::PerByte,
-    /// State of each direction, by NIC and direction: false is sending, true is receiving.
+    /// State of each direction, by index of the NIC and direction (true: receive).
     directions: BTreeMap<(u16, bool), Direction>,
 }
 
@@ -124,23 +125,24 @@ impl Nics {
         }
     }
 
-    /// Returns the direction that a message uses. // OPS-21: the NIC modulo the number of NICs
+    /// Returns the key of the direction that a message uses. // OPS-21: NIC index modulo number of
+    /// NICs
     fn key(&self, nic: u16, inwards: bool) -> (u16, bool) {
         (nic.checked_rem(self.count).unwrap_or(nic), inwards)
     }
 
-    /// True if messages occupy NICs for a time. False if the network simulates the NICs.
+    /// True if messages occupy NICs for a time. False if the network model simulates the NICs.
     pub fn count(&self) -> bool {
         self.gap_ps > 0 || self.gap_per_byte > super::options::PerByte::ZERO
     }
 
-    /// Returns the time at which a direction is free.
+    /// Returns the time at which a direction of a NIC is free.
     pub fn free_at(&self, nic: u16, inwards: bool) -> Time {
         let direction = self.directions.get(&self.key(nic, inwards));
         direction.map_or(0, |direction| direction.free_at)
     }
 
-    /// Occupies a direction for a message from `now` on.
+    /// Occupies a direction of a NIC for a message of `bytes` bytes that starts at `now`.
     pub fn occupy(&mut self, nic: u16, inwards: bool, now: Time, bytes: u64) {
         if self.count() {
             let rest = self.gap_per_byte.times(bytes.saturating_sub(1));
@@ -151,7 +153,8 @@ impl Nics {
         }
     }
 
-    /// Parks an operation that only waits for this direction. Returns the time at which it is free.
+    /// Parks an operation that waits only for this direction of a NIC. Returns the time at which
+    /// the direction is free.
     pub fn park(&mut self, nic: u16, inwards: bool, turn: Turn) -> Time {
         let key = self.key(nic, inwards);
         let direction = self.directions.entry(key).or_default();
@@ -159,8 +162,8 @@ impl Nics {
         direction.free_at
     }
 
-    /// Removes and returns the first operation that waits for a direction, if the direction is free
-    /// now.
+    /// Removes the first operation that waits for a direction of a NIC, and returns its sort key.
+    /// Returns `None` if the direction is busy.
     pub fn unpark(&mut self, nic: u16, inwards: bool, now: Time) -> Option<Turn> {
         let key = self.key(nic, inwards);
         let direction = self.directions.get_mut(&key)?;
@@ -169,7 +172,8 @@ impl Nics {
             .flatten()
     }
 
-    /// Returns the time at which a direction will be free, if operations wait for it.
+    /// Returns the time at which a direction of a NIC will be free. `None`: no operation waits for
+    /// it.
     pub fn awaited_at(&self, nic: u16, inwards: bool) -> Option<Time> {
         let direction = self.directions.get(&self.key(nic, inwards))?;
         (!direction.parked.is_empty()).then_some(direction.free_at)

@@ -1,25 +1,26 @@
-//! Sources of the operations of ranks.
+//! Sources from which ranks read their operations.
 
 use crate::Error;
 use crate::operation::Operation;
 use std::sync::Arc;
 
-/// A source of the operations of each rank, block by block, in the order of indices. // OPS-04
+/// A source from which the operations of each rank are read, block by block, by ascending index. //
+/// OPS-04
 ///
-/// Several threads may read at the same time, each for other ranks.
+/// Several threads may read at the same time, each for different ranks.
 pub trait Source: std::fmt::Debug + std::marker::Send + Sync {
     /// Number of operations of a rank.
     fn count(&self, rank: u32) -> u32;
 
-    /// Returns the next operations of a rank, starting at index `from`: at least one, if there is
-    /// one.
+    /// Returns the next operations of a rank, starting at index `from`. The block contains at least
+    /// one operation unless the rank has no more.
     ///
     /// # Errors
     /// The operations cannot be read.
     fn read(&self, rank: u32, from: u32) -> Result<Block, Error>;
 
-    /// Returns the name of an operation, if it has one. This may be slow and is for messages to
-    /// users.
+    /// Returns the name of an operation, if it has one. The call may be slow; use it only for
+    /// messages to users.
     fn name(&self, rank: u32, index: u32) -> Option<String>;
 }
 
@@ -28,17 +29,17 @@ pub trait Source: std::fmt::Debug + std::marker::Send + Sync {
 pub struct Block {
     /// The operations.
     pub operations: Vec<Operation>,
-    /// Condition for reading the next block: an operation has started whose index is at least this
-    /// value minus 1. 0: read it immediately. `None`: there is no next block.
+    /// Condition for reading the next block: an operation with an index of at least (this value −
+    /// 1) has started. 0: read the next block immediately. `None`: this is the last block.
     ///
-    /// Each later operation depends on an operation with at least this index minus 1, so none of
-    /// them can start earlier. So reading in blocks changes no result. // OPS-04
+    /// Each later operation depends on an operation with at least this index, so none of them can
+    /// start before the condition is met. So reading in blocks changes no result. // OPS-04
     pub next_at: Option<u32>,
 }
 
-/// Returns a lower bound of what the remaining operations wait for: for each operation the largest
-/// index + 1 of its dependencies, and of these values the smallest. It is 0 if an operation has no
-/// dependency. // OPS-04
+/// Returns the condition [`Block::next_at`] under which one of these operations could start. Per
+/// operation it takes max(index + 1) over its dependencies, or 0 without dependencies. The result
+/// is the minimum over all operations. // OPS-04
 #[must_use]
 pub fn needed_at<'a>(operations: impl IntoIterator<Item = &'a Operation>) -> Option<u32> {
     let waits = operations.into_iter().map(|operation| {
@@ -48,12 +49,12 @@ pub fn needed_at<'a>(operations: impl IntoIterator<Item = &'a Operation>) -> Opt
     waits.min()
 }
 
-/// Operations in memory, by rank.
+/// Operations of all ranks, in memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InMemory {
     /// The operations of each rank.
     pub operations: Arc<[Vec<Operation>]>,
-    /// Names of operations: (rank, index, name), sorted.
+    /// Names of operations as (rank, index, name), sorted.
     pub names: Vec<(u32, u32, String)>,
 }
 

@@ -2,23 +2,24 @@
 
 use kernel::{Purpose, Stream};
 
-/// A model of slow ranks and noise. // OPS-70
+/// A model of slow ranks and of random variation ("noise") of computation times. // OPS-70
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Stragglers {
     /// Seed of all random draws.
     pub seed: u64,
-    /// Slow ranks. The factors of several entries for one rank are multiplied.
+    /// Slow ranks. If several entries select one rank, their factors are multiplied.
     pub slow: Vec<Slow>,
     /// Random variation of each computation.
     pub noise: Option<Noise>,
 }
 
-/// Ranks whose computations take longer by a constant factor. // OPS-70
+/// An entry that multiplies the duration of computations of some ranks by a constant factor. //
+/// OPS-70
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slow {
-    /// The ranks.
+    /// The selected ranks.
     pub who: Who,
-    /// The factor.
+    /// The factor of the duration.
     pub by: By,
 }
 
@@ -27,24 +28,24 @@ pub struct Slow {
 pub enum Who {
     /// The rank with this number.
     Rank(u32),
-    /// Each rank with this probability, 0 to 1.
+    /// Each rank with this probability, from 0 to 1.
     Chance(f64),
 }
 
-/// The factor of slow ranks.
+/// The factor on the duration of computations of a slow rank.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum By {
     /// A fixed factor, at least 0.
     Factor(f64),
-    /// Each rank draws its own factor: log-normal with mean 1. `sigma` is the standard deviation of
-    /// its logarithm.
+    /// Each selected rank draws a factor once: log-normal with mean 1. `sigma` is the standard
+    /// deviation of the factor's logarithm.
     LogNormal {
         /// Standard deviation σ of the logarithm of the factor.
         sigma: f64,
     },
 }
 
-/// Distributions of the factor of each computation. The mean is 1, except for `Delay`.
+/// Random variation of each computation: a factor with mean 1, or an additional time (`Delay`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Noise {
     /// Uniform from 1 − w to 1 + w, where w is `width`.
@@ -52,12 +53,12 @@ pub enum Noise {
         /// Half the width w of the interval, 0 to 1.
         width: f64,
     },
-    /// Log-normal. `sigma` is the standard deviation of the logarithm.
+    /// Log-normal factor. `sigma` is the standard deviation of its logarithm.
     LogNormal {
         /// Standard deviation σ of the logarithm of the factor.
         sigma: f64,
     },
-    /// With a probability, the computation takes longer by an exponential time.
+    /// An additional, exponentially distributed time, with a probability.
     Delay {
         /// Probability, 0 to 1.
         probability: f64,
@@ -67,8 +68,8 @@ pub enum Noise {
 }
 
 impl Stragglers {
-    /// Returns the factor of a rank. The random draw of an entry depends only on seed, rank and the
-    /// index of the entry. // OPS-70
+    /// Returns the product of the slow-down factors of a rank. The random draw of an entry depends
+    /// only on the seed, the rank and the index of the entry. // OPS-70
     #[must_use]
     pub fn factor(&self, rank: u32) -> f64 {
         let of = |(nth, slow): (u64, &Slow)| {
@@ -87,8 +88,9 @@ impl Stragglers {
         (0..).zip(&self.slow).map(of).product()
     }
 
-    /// Returns the duration of a computation: its stated time × the factor of its rank, multiplied
-    /// by or plus a random draw. The draw depends only on seed, rank and index. // OPS-70
+    /// Returns the duration of a computation: (`duration_ps` × factor of the rank), multiplied by
+    /// or plus the random variation. The draw depends only on the seed, the rank and the index of
+    /// the operation. // OPS-70
     #[must_use]
     pub fn duration_ps(&self, factor: f64, rank: u32, index: u32, duration_ps: u64) -> u64 {
         if factor == 1.0 && self.noise.is_none() {
@@ -130,7 +132,8 @@ mod tests {
         Slow { who, by }
     }
 
-    /// OPS-70: ranks are slow by number, by probability, and by a distribution of the factor.
+    /// OPS-70: slow ranks are selected by number or by probability; their factor is fixed or
+    /// random.
     #[test]
     fn ranks_are_slow_by_number_and_by_chance() {
         let stragglers = |slow| Stragglers {
@@ -146,7 +149,7 @@ mod tests {
         assert!([2.5, 2.5 * 1.5].contains(&model.factor(7)));
         let sure = slow(Who::Chance(1.0), By::Factor(2.0));
         assert_eq!(stragglers(vec![sure, sure]).factor(4), 4.0);
-        // Entries draw independently: 4 % of the ranks are slow by both.
+        // Entries draw independently: about 4 % of the ranks are selected by both entries.
         let both = stragglers(vec![chance, chance]);
         let by_both = (0..10_000)
             .filter(|&rank| both.factor(rank) == 2.25)
@@ -165,7 +168,7 @@ mod tests {
         assert_ne!(other.factor(5), factors[5]);
     }
 
-    /// OPS-70: computations of slow ranks take longer, and noise does not change the mean.
+    /// OPS-70: computations of slow ranks take longer, and noise does not change the mean duration.
     #[test]
     fn computations_take_their_time_by_rank_and_by_chance() {
         let mut model = Stragglers {

@@ -1,4 +1,4 @@
-//! Explains why operations have not ended although no further event is possible. // OPS-08
+//! Explains why operations have not ended although no event is pending. // OPS-08
 
 use super::options::Matching;
 use super::rank::Rank;
@@ -8,7 +8,7 @@ use super::workload::Workload;
 use crate::operation::{Collective, Operation, Receive, Send, Work};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Maximum number of operations, and of messages, in the explanation.
+/// Maximum number of operations, and of messages, that the explanation lists.
 const MAX_LISTED: usize = 8;
 
 /// Rank and index of an operation.
@@ -22,9 +22,9 @@ struct Wait {
     on: Vec<Operations>,
 }
 
-/// Describes which operations wait for which: a cycle if there is one, else the operations at which
-/// the waits of others end. Then it describes messages that no receive took. Returns nothing if all
-/// ranks have finished and all messages were received.
+/// Describes the operations that wait for each other in a cycle. Without a cycle, it describes the
+/// operations that block others. Then it describes arrived messages that no receive matched.
+/// Returns no text if all ranks have finished and all messages were matched.
 #[must_use]
 pub fn explain<'a>(
     workload: &Workload,
@@ -76,7 +76,7 @@ pub fn explain<'a>(
     listed
 }
 
-/// Returns the first few entries, and the number of the others.
+/// Returns the first few entries, and a text with the number of omitted entries.
 fn shortened(all: &[String]) -> Vec<String> {
     let mut listed: Vec<_> = all.iter().take(MAX_LISTED).cloned().collect();
     if all.len() > MAX_LISTED {
@@ -89,7 +89,7 @@ fn shortened(all: &[String]) -> Vec<String> {
 fn cycle(waits: &BTreeMap<Operations, Wait>) -> Option<Vec<Operations>> {
     let mut over = BTreeSet::new();
     for &start in waits.keys() {
-        // The current path. Each entry has the index of the next wait to follow.
+        // The current path of waits. Each entry contains the index of its next wait to follow.
         let mut path: Vec<(Operations, usize)> = vec![(start, 0)];
         while let Some((at, next)) = path.last_mut() {
             let at = *at;
@@ -119,8 +119,8 @@ fn from_words(from: Option<u32>, tag: Option<u64>) -> String {
     format!("{from} with {tag}")
 }
 
-/// Finds an operation of a rank that has not ended and whose work fulfils `is`. It also searches
-/// operations that have not been read yet.
+/// Finds an operation of a rank that has not ended and whose work satisfies `is`. Operations that
+/// have not been read yet are also searched.
 fn find(source: &dyn Source, rank: &Rank, mut is: impl FnMut(&Work) -> bool) -> Option<Operations> {
     let number = rank.number();
     if let Some(slot) = rank.window().all().find(|slot| is(&slot.work)) {
@@ -138,11 +138,11 @@ fn find(source: &dyn Source, rank: &Rank, mut is: impl FnMut(&Work) -> bool) -> 
     None
 }
 
-/// A workload in which no further event is possible.
+/// A workload in which no event is pending.
 struct Stalled<'a> {
     workload: &'a Workload,
     source: &'a dyn Source,
-    /// The ranks, by their numbers.
+    /// The ranks, by rank number.
     ranks: BTreeMap<u32, &'a Rank>,
 }
 
@@ -161,7 +161,7 @@ impl Stalled<'_> {
         }
     }
 
-    /// Explains a receive that waits for its message.
+    /// Returns the reason why a receive waits for its message.
     fn for_message(&self, rank: &Rank, slot: &Slot, receive: &Receive) -> Wait {
         if let Some(&(from, index)) = rank.cleared_for(slot.index).as_ref() {
             return Wait {
@@ -198,7 +198,7 @@ impl Stalled<'_> {
         Wait { why, on }
     }
 
-    /// Explains a send that waits for the network, or for its receiver in a rendezvous.
+    /// Returns the reason why a send waits for the network, or for its receiver in a rendezvous.
     fn for_receiver(&self, rank: &Rank, send: &Send) -> Wait {
         let (number, to, tag) = (rank.number(), send.to, send.tag);
         let limit = self.workload.options.rendezvous_above_bytes;
@@ -227,7 +227,7 @@ impl Stalled<'_> {
         }
     }
 
-    /// Explains a collective that waits for other members.
+    /// Returns the reason why a collective waits for other members.
     fn for_members(&self, rank: &Rank, slot: &Slot, collective: &Collective) -> Wait {
         let group = self.workload.group_name(collective.group);
         let which = collective.instance.unwrap_or(0);
@@ -255,7 +255,7 @@ impl Stalled<'_> {
     }
 }
 
-/// Explains an operation that waits for others of its rank, or for its trigger.
+/// Returns the reason why an operation waits for its dependencies or its trigger.
 fn for_operations(rank: &Rank, slot: &Slot) -> Wait {
     let before = rank.window().waits_for(slot.index);
     if before.is_empty() {
@@ -273,7 +273,7 @@ fn for_operations(rank: &Rank, slot: &Slot) -> Wait {
     }
 }
 
-/// Explains an operation that waits for its resource or its NIC.
+/// Returns the reason why an operation waits for its resource or its NIC.
 fn for_resource(rank: &Rank, slot: &Slot) -> Wait {
     let holder = slot.resource.and_then(|resource| rank.holder(resource));
     let resource = slot.resource.unwrap_or(0);

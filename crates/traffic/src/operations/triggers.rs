@@ -1,11 +1,12 @@
-//! Triggers: messages of any rank activate them, and they release operations of any rank.
+//! Triggers: the ends of messages of any rank activate them, and they release operations of any
+//! rank.
 
 use super::source::Source;
 use super::workload::{TriggerKind, Workload};
 use crate::Error;
 
-/// The state of all triggers of a workload. It is global: released operations start at the same
-/// instant on any host. So a run with triggers has one thread. // OPS-40
+/// The state of all triggers of a workload. It is global, because released operations start at the
+/// same time on any host. Therefore a run with triggers uses one thread. // OPS-40
 #[derive(Clone, Debug, Default)]
 pub struct Triggers {
     all: Vec<State>,
@@ -15,12 +16,12 @@ pub struct Triggers {
 struct State {
     kind: TriggerKind,
     activations: u64,
-    /// Operations (rank, index) that wait for the trigger, in order of priority, rank and index.
+    /// Operations (rank, index) that wait for the trigger, sorted by priority, rank and index.
     targets: Vec<(u32, u32)>,
 }
 
 impl Triggers {
-    /// Creates the triggers of a workload, with the operations that wait for them.
+    /// Creates the triggers of a workload, each with the operations that wait for it.
     ///
     /// # Errors
     /// The operations cannot be read.
@@ -54,7 +55,7 @@ impl Triggers {
         Ok(Self { all: all.collect() })
     }
 
-    /// Activates a trigger. Returns the operations (rank, index) that it releases. // OPS-41
+    /// Activates a trigger. Returns the operations (rank, index) that it releases now. // OPS-41
     pub fn activate(&mut self, trigger: u32) -> &[(u32, u32)] {
         let state = &mut self.all[trigger as usize];
         state.activations += 1;
@@ -69,7 +70,7 @@ impl Triggers {
         if fires { &state.targets } else { &[] }
     }
 
-    /// True if there are triggers.
+    /// True if the workload has triggers.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()

@@ -4,53 +4,54 @@ use crate::operation::{Operation, Work};
 use kernel::Time;
 use std::collections::VecDeque;
 
-/// Index of an operation in the window.
+/// Index of an operation in `Window::slots`.
 pub(super) type SlotNumber = u32;
 
 const NONE: u32 = u32::MAX;
 
-/// State of an operation.
+/// State of an operation in the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// Some dependencies are not met.
+    /// Some dependencies of the operation are not met.
     Waiting,
-    /// Waits for its resource or NIC.
+    /// The operation waits for its resource or NIC.
     Ready,
-    /// Has started.
+    /// The operation has started.
     Started,
-    /// A receive whose message has arrived, which waits for its resource or NIC.
+    /// A receive whose message has arrived, and which waits for its resource or NIC.
     Arrived,
     /// A receive whose message is being processed by the host.
     Processing,
 }
 
-/// An operation in the window. // OPS-03
+/// An operation that has been read and has not ended. // OPS-03
 #[derive(Debug)]
 pub(super) struct Slot {
     pub work: Work,
     pub priority: u64,
     pub ready_ps: Time,
     pub start_ps: Time,
-    /// For a receive: bytes of the message that it has taken.
+    /// For a receive: bytes of the matched message.
     pub arrived_bytes: u64,
-    /// For a receive: rank and index of the send whose message it has taken.
+    /// For a receive: rank and index of the send of the matched message.
     pub arrived_from: (u32, u32),
     pub arrived_part: u64,
     pub index: u32,
     /// Number of dependencies that are not met.
     pub pending: u32,
-    /// Index of the operation of this rank for which it waited last, or `u32::MAX`.
+    /// Index of the operation of this rank whose end or start met the last dependency, or
+    /// `u32::MAX`.
     pub released_by: u32,
-    /// Index of the composed collective that contains the operation, or `u32::MAX`.
+    /// Index of the collective (list of the workload) that contains the operation, or `u32::MAX`.
     part_of: u32,
     first_edge: u32,
     pub resource: Option<u16>,
     pub nic: u16,
     pub phase: Phase,
     pub holds_resource: bool,
-    /// For a send: true if the host has passed the message to its NIC.
+    /// For a send: true if the host overhead has ended and the NIC has the message.
     pub handed_over: bool,
-    /// For a send: true if the last ACK has arrived.
+    /// For a send: true if the last ACK of the message has arrived.
     pub acknowledged: bool,
     pub has_message: bool,
     pub waits_for_trigger: bool,
@@ -63,12 +64,13 @@ struct Edge {
     next: u32,
 }
 
-/// The operations in the window, found by index or slot.
+/// The operations of a rank that have been read and have not ended, accessed by index or slot.
 #[derive(Debug, Default)]
 pub(super) struct Window {
     slots: Vec<Option<Slot>>,
     free: Vec<SlotNumber>,
-    /// Slot of each operation from index `base` on; `NONE` for operations that have ended.
+    /// Slot of each operation with an index of at least `base`; `NONE` for operations that have
+    /// ended.
     of_index: VecDeque<u32>,
     base: u32,
     edges: Vec<Edge>,
@@ -100,7 +102,8 @@ impl Window {
         self.slots[slot as usize].as_mut().expect("a live slot")
     }
 
-    /// Adds the operation with the next index. // OPS-02
+    /// Adds the next operation of the rank. Dependencies that are not in the window count as met.
+    /// // OPS-02
     pub fn add(&mut self, operation: Operation) -> SlotNumber {
         let index = self.frontier();
         let number = self.free.pop().unwrap_or_else(|| {
@@ -170,8 +173,8 @@ impl Window {
         self.get_mut(from).first_edge = at;
     }
 
-    /// Removes the edges of a slot that wait for its start, or all remaining edges. Appends the
-    /// operations whose last dependency this was to `ready`, in the order of their indices.
+    /// Removes the dependencies on the start of an operation, or all dependencies on it. Appends
+    /// the operations without further dependencies to `ready`, in the order of their indices.
     pub fn release(
         &mut self,
         slot: SlotNumber,
@@ -204,7 +207,7 @@ impl Window {
         ready.make_contiguous()[from..].reverse();
     }
 
-    /// Removes an operation that has ended.
+    /// Removes an operation that has ended, and returns it.
     pub fn end(&mut self, slot: SlotNumber) -> Slot {
         let ended = self.slots[slot as usize].take().expect("a live slot");
         debug_assert_eq!(ended.first_edge, NONE, "its dependents are released");
@@ -218,13 +221,13 @@ impl Window {
         ended
     }
 
-    /// Returns all operations in the window, by index.
+    /// Returns all operations in the window, in the order of their indices.
     pub fn all(&self) -> impl Iterator<Item = &Slot> {
         let slots = self.of_index.iter().filter(|&&slot| slot != NONE);
         slots.map(|&slot| self.get(slot))
     }
 
-    /// Returns the indices of operations in the window for which an operation waits.
+    /// Returns the indices of the operations in the window on which operation `index` depends.
     pub fn waits_for(&self, index: u32) -> Vec<u32> {
         let waits = |slot: &&Slot| {
             let mut at = slot.first_edge;
@@ -259,7 +262,7 @@ impl Slot {
 mod tests {
     use super::*;
 
-    /// OPS-03: with its entry in the index and two edges, an operation takes less than 200 bytes.
+    /// OPS-03: an operation with an index entry and two dependencies takes less than 200 bytes.
     #[test]
     fn a_live_operation_is_small() {
         let bytes = size_of::<Option<Slot>>() + 4 + 2 * size_of::<Edge>();
@@ -274,8 +277,8 @@ mod tests {
         }
     }
 
-    /// OPS-02: the last dependency releases an operation. Dependencies that ended before it is read
-    /// count as met.
+    /// OPS-02: an operation becomes ready when its last dependency is met. Dependencies that ended
+    /// before the operation is read count as met.
     #[test]
     fn dependencies_are_met_once() {
         let mut window = Window::default();
@@ -300,7 +303,8 @@ mod tests {
         assert_eq!((window.frontier(), window.live()), (5, 4));
     }
 
-    /// OPS-03: memory depends on operations in the window, not on the number of ended ones.
+    /// OPS-03: memory depends on the number of operations in the window, not on the number of ended
+    /// ones.
     #[test]
     fn slots_and_edges_are_used_again() {
         let mut window = Window::default();

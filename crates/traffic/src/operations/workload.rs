@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// Properties that apply to all ranks of a workload.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Workload {
-    /// Number of ranks; they are numbered from 0.
+    /// Number of ranks. They are numbered from 0.
     pub ranks: u32,
     /// Groups to which collectives refer.
     pub groups: Vec<Group>,
@@ -16,12 +16,12 @@ pub struct Workload {
     pub options: Options,
     /// Triggers to which operations refer.
     pub triggers: Vec<Trigger>,
-    /// Collectives that consist of operations.
+    /// Collectives that consist of individual operations.
     pub collectives: Vec<Composed>,
 }
 
 impl Workload {
-    /// Returns the members of a group in order. `None` is the group of all ranks.
+    /// Returns the members of a group, in their order. `None` is the group of all ranks.
     ///
     /// # Panics
     /// The group does not exist.
@@ -33,11 +33,11 @@ impl Workload {
         }
     }
 
-    /// Returns the algorithm of a collective: its own, that of the options, or the default of its
-    /// kind.
+    /// Returns the algorithm of a collective: the collective's own algorithm, else that of the
+    /// options, else the default of its kind.
     ///
     /// # Errors
-    /// The text of the algorithm is invalid. The error has the problem.
+    /// The text of the algorithm is invalid. The error contains the problem.
     pub fn algorithm(&self, collective: &Collective) -> Result<Algorithm, String> {
         let written = collective
             .algorithm
@@ -46,7 +46,7 @@ impl Workload {
         Algorithm::of(collective.kind, written.map(AsRef::as_ref))
     }
 
-    /// Returns the name of a group, for messages and results.
+    /// Returns the name of a group, for messages and results. `None` is the group of all ranks.
     #[must_use]
     pub fn group_name(&self, group: Option<u32>) -> &str {
         group.map_or("all", |group| &self.groups[group as usize].name)
@@ -58,28 +58,29 @@ impl Workload {
 pub struct Group {
     /// Name of the group.
     pub name: String,
-    /// The members, all different, in the order that algorithms use.
+    /// The member ranks, all different, in the order of their positions in algorithms.
     pub ranks: Arc<[u32]>,
 }
 
-/// A collective that consists of computations, sends and receives of a group. The operations move
-/// its data. It has times, and bandwidths according to its kind. // OPS-38
+/// A collective that consists of individual computations, sends and receives of a group; these
+/// operations move its data. Results contain its duration, and the bandwidths that its kind
+/// defines. // OPS-38
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Composed {
     /// Kind of the collective.
     pub kind: CollectiveKind,
-    /// The group, as an index in the workload's list. `None`: all ranks.
+    /// The group, as an index in the workload's list of groups. `None`: all ranks.
     pub group: Option<u32>,
     /// Bytes S of the whole vector.
     pub bytes: u64,
-    /// Number of operations of all ranks that are parts of it.
+    /// Number of operations, over all ranks, that belong to the collective.
     pub parts: u64,
 }
 
-/// The members of a group.
+/// The members of a group, in the order of their positions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Members {
-    /// Ranks 0 to n − 1.
+    /// All ranks from 0 to n − 1.
     All(u32),
     /// Listed ranks.
     Listed(Arc<[u32]>),
@@ -95,7 +96,7 @@ impl Members {
         }
     }
 
-    /// Returns the rank at a position.
+    /// Returns the rank at a position of the group.
     #[must_use]
     pub fn rank(&self, position: u32) -> u32 {
         match self {
@@ -104,7 +105,7 @@ impl Members {
         }
     }
 
-    /// Returns the position of a rank, if it is a member.
+    /// Returns the position of a rank in the group, if the rank is a member.
     #[must_use]
     pub fn position(&self, rank: u32) -> Option<u32> {
         match self {
@@ -120,20 +121,21 @@ impl Members {
 /// A trigger: ends of messages activate it, and it releases operations of any rank. // OPS-40
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trigger {
-    /// Rule for firing.
+    /// Rule that determines when the trigger fires.
     pub kind: TriggerKind,
 }
 
-/// Kinds of [`Trigger`].
+/// Rules for firing of a [`Trigger`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TriggerKind {
-    /// The first activation releases all its operations. Later ones have no effect.
+    /// The first activation releases all operations of the trigger. Later activations have no
+    /// effect.
     OneShot,
-    /// Each activation releases the next of its operations.
+    /// Each activation releases the next operation of the trigger.
     MultiShot,
-    /// The activation with this number releases all its operations.
+    /// Activation number `count` releases all operations of the trigger.
     Barrier {
-        /// Number of activations; at least 1.
+        /// Number of activations until the trigger fires; at least 1.
         count: u32,
     },
 }

@@ -1,4 +1,4 @@
-//! The format of files of flow sizes.
+//! The file format of flow-size distributions.
 
 use super::{Distribution, Interpolation, MAX_FLOW_BYTES, MAX_POINTS};
 use crate::error::{Error, nearest, shown};
@@ -15,10 +15,10 @@ const KEYS: [&str; 9] = [
     "redrawn",
 ];
 
-/// Number of required keys. They are the first ones in `KEYS`.
+/// Number of required keys. They are the first entries of `KEYS`.
 const REQUIRED: usize = 4;
 
-/// A value of the header and its position.
+/// A value of the header with its position in the file.
 #[derive(Clone)]
 struct Value {
     line: usize,
@@ -40,7 +40,7 @@ pub(super) struct File {
     pub(super) last_line: usize,
 }
 
-/// Returns the words of a line with their columns, counted from 1.
+/// Returns the words of a line, each with its column counted from 1.
 fn words(line: &str) -> impl Iterator<Item = (usize, &str)> {
     line.split_whitespace().map(move |word| {
         let offset = word.as_ptr() as usize - line.as_ptr() as usize;
@@ -133,7 +133,7 @@ impl File {
         self.add(line, (size_column, size_word), (cdf_column, cdf_word))
     }
 
-    /// Adds a point from the words of its size and share, with their columns.
+    /// Adds a point from the words of its size and its fraction, each with its column.
     pub(super) fn add(
         &mut self,
         line: usize,
@@ -209,7 +209,7 @@ impl File {
         self.header[index].as_ref()
     }
 
-    /// Returns the points in bytes, after the checks that need all of them.
+    /// Returns the points with sizes in bytes, after the checks that need all points.
     pub(super) fn scaled_points(&self, unit_bytes: u64) -> Result<Vec<(u64, f64)>, Error> {
         let Some(&(largest, end)) = self.points.last() else {
             let what = "there are no points; expected lines 'size share', as in '1000 0.25', ending with share 1";

@@ -4,7 +4,8 @@ use super::Distribution;
 use crate::error::{Error, nearest, shown};
 use std::sync::{Arc, LazyLock};
 
-/// The files of the built-in distributions. Long ones are approximations. // TRA-18
+/// The files of the built-in distributions. Long distributions are approximated by fewer points. //
+/// TRA-18
 const FILES: &[&str] = &[
     include_str!("../../data/alistorage@hpcc.dist"),
     include_str!("../../data/cache-follower@conweave.dist"),
@@ -42,7 +43,7 @@ const FILES: &[&str] = &[
 static NAMED: LazyLock<Vec<Arc<Distribution>>> = LazyLock::new(|| {
     let mut named: Vec<_> = FILES
         .iter()
-        // A test parses every file, so a release has no invalid one.
+        // A test parses every file, so all files of a release are valid.
         .filter_map(|text| Distribution::parse(text).ok())
         .map(Arc::new)
         .collect();
@@ -56,11 +57,11 @@ pub fn all() -> &'static [Arc<Distribution>] {
     &NAMED
 }
 
-/// Returns the distribution `name@origin`, or `name` if only one origin has it.
+/// Returns the distribution `name@origin`. `name` alone is sufficient if only one origin has it.
 ///
 /// # Errors
-/// The name is unknown (the error has the most similar one), or several origins share it (the error
-/// lists them). // TRA-04
+/// The name is unknown (the error contains the most similar name), or several origins have a
+/// distribution of this name (the error lists them). // TRA-04
 pub fn find(name: &str) -> Result<Arc<Distribution>, Error> {
     let (bare, origin) = match name.split_once('@') {
         Some((bare, origin)) => (bare, Some(origin)),

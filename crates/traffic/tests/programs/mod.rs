@@ -11,7 +11,7 @@ use traffic::operations::{
 
 pub const NS: u64 = 1_000;
 
-/// A workload under construction.
+/// A workload that a test builds.
 #[derive(Clone, Default)]
 pub struct Program {
     pub workload: Workload,
@@ -35,7 +35,7 @@ impl Program {
         self.workload.triggers.len() as u32 - 1
     }
 
-    /// Adds an operation. Returns its index.
+    /// Adds an operation of a rank. Returns the index of the operation.
     pub fn add(&mut self, rank: u32, work: Work, after: &[u32]) -> u32 {
         self.put(
             rank,
@@ -54,7 +54,7 @@ impl Program {
         all.len() as u32 - 1
     }
 
-    /// Adds the same collective to each rank, without a resource.
+    /// Adds an operation of the same collective to each rank, without a resource.
     pub fn everywhere(&mut self, collective: &Collective) {
         for rank in 0..self.workload.ranks {
             self.put(
@@ -71,7 +71,7 @@ impl Program {
         self.recorded(network).map(|(found, _)| found)
     }
 
-    /// Estimates the workload, and returns the records of its operations too.
+    /// Estimates the workload. Also returns the records of its operations.
     pub fn recorded(&self, network: Network) -> Result<(Estimate, Vec<Record>), Error> {
         let source: Arc<dyn Source> = Arc::new(InMemory {
             operations: self.operations.clone().into(),
@@ -124,7 +124,7 @@ pub fn collective(kind: CollectiveKind, bytes: u64, algorithm: &str) -> Collecti
     }
 }
 
-/// A network without latencies and overheads: each NIC needs this many ps per byte and direction.
+/// A network without latency and overhead. Each NIC needs `ps_per_byte` ps per byte and direction.
 pub fn bandwidth_only(ps_per_byte: u64) -> Options {
     Options {
         gap_per_byte: PerByte::from_ps(ps_per_byte as f64).unwrap(),
@@ -136,7 +136,8 @@ pub fn latency(latency_ps: u64) -> Network {
     Network::LogGops(LogGops { latency_ps })
 }
 
-/// A network of one dimension with 50 · 2³⁰ B/s and 500 ns. Times are rounded to whole nanoseconds.
+/// A network of one dimension with 50 · 2³⁰ B/s and a latency of 500 ns per link. Times are rounded
+/// to whole nanoseconds.
 pub fn whole_ns(shape: Shape, size: u32) -> Network {
     let dimension = Dimension {
         shape,

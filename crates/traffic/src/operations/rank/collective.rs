@@ -1,4 +1,4 @@
-//! Collectives of a rank: the steps of its plan, lane by lane.
+//! Collectives of a rank: executes the steps of a plan, lane by lane.
 
 use super::{Came, Rank, Timer};
 use crate::Error;
@@ -47,7 +47,7 @@ impl Rank {
         self.end_collective_if_over(slot);
     }
 
-    /// Advances a lane as far as possible. // OPS-33
+    /// Executes steps of a lane until it must wait or has ended. // OPS-33
     pub(super) fn advance(
         &mut self,
         slot: SlotNumber,
@@ -91,7 +91,7 @@ impl Rank {
         self.end_collective_if_over(slot);
     }
 
-    /// Executes a send step of a lane. // OPS-16, OPS-17, OPS-37
+    /// Executes a send step of a lane. // OPS-16, OPS-17, OPS-37: overhead, latency, copy
     pub(super) fn send_step(
         &mut self,
         slot: SlotNumber,
@@ -140,7 +140,8 @@ impl Rank {
         self.emit(message, copied + latency_ps, now, actions);
     }
 
-    /// Returns the time at which a lane has processed an arrived message. // OPS-16, OPS-34, OPS-37
+    /// Returns the time at which the host has processed the message of a lane's receive step. //
+    /// OPS-16, OPS-34, OPS-37: overhead, reduction, copy
     pub(super) fn receive_step(
         &mut self,
         slot: SlotNumber,
@@ -172,12 +173,13 @@ impl Rank {
         } else {
             0
         };
-        // Copies of messages that arrived since the lane's last send overlap.
+        // Messages that arrived since the last send of the lane are copied in parallel.
         let copied = came.at.max(running.sent_at(lane)) + options.copy_ps;
         at.max(copied) + receive_ps + reduction_ps
     }
 
-    /// Handles an arriving message of a collective, possibly before this rank takes part in it.
+    /// Handles an arriving message of a collective. This rank possibly has not started the
+    /// collective yet.
     pub(super) fn collective_message(&mut self, message: &Message, now: Time) {
         let &Message {
             id,
@@ -228,7 +230,7 @@ impl Rank {
         }
     }
 
-    /// True if messages of a collective have not entered the network yet.
+    /// True if messages of the collective in a slot have not entered the network yet.
     pub(super) fn leaves_later(&self, slot: SlotNumber) -> bool {
         let index = self.window.get(slot).index;
         let mut leaving = self.leaving.values();
@@ -240,7 +242,7 @@ impl Rank {
     }
 }
 
-/// Assigns the next instance number of its group to a collective without one. // OPS-30
+/// Sets the instance number of a collective without one, by counting per group. // OPS-30
 pub(super) fn count_instance(
     counted: &mut BTreeMap<Option<u32>, u64>,
     collective: &mut Collective,

@@ -12,8 +12,8 @@ use kernel::Time;
 use std::cmp::Reverse;
 
 impl Rank {
-    /// Returns the bytes that a send first puts on its NIC, and true if they are the request of a
-    /// rendezvous instead of its payload.
+    /// Returns the bytes that a send first puts on its NIC. The flag is true if they are the
+    /// request of a rendezvous, and false if they are the payload.
     pub(super) fn first_bytes(&self, send: &Send) -> (u64, bool) {
         let limit = self.options().rendezvous_above_bytes;
         if limit.is_some_and(|limit| send.bytes > limit) {
@@ -33,7 +33,7 @@ impl Rank {
         let (bytes, _) = self.first_bytes(send);
         let options = &self.workload.options;
         let rest_ps = options.overhead_per_byte.times(bytes.saturating_sub(1));
-        // OPS-16, OPS-17: host overhead and latency before the departure
+        // OPS-16, OPS-17: the message departs after the host overhead and the latency
         let depart = now + send.latency_ps + options.overhead_ps;
         let nic = self.window.get(slot).nic;
         self.nics.occupy(nic, false, now + send.latency_ps, bytes);
@@ -49,7 +49,7 @@ impl Rank {
         }
     }
 
-    /// Sends the message of a send, or the request of its rendezvous. // OPS-13
+    /// Sends the message of a send operation, or the request of its rendezvous. // OPS-13
     pub(super) fn depart(&mut self, slot: SlotNumber, _: Time, actions: &mut impl Actions) {
         let Work::Send(send) = self.window.get(slot).work else {
             return;
@@ -87,12 +87,14 @@ impl Rank {
     pub(super) fn handed_over(&mut self, slot: SlotNumber) {
         self.window.get_mut(slot).handed_over = true;
         if !self.options().send_holds_to_end {
-            self.free_resource(slot); // OPS-22: the send occupies it only during the overhead
+            // OPS-22: a send occupies its resource only during the overhead
+            self.free_resource(slot);
         }
         self.end_send_if_over(slot);
     }
 
-    /// Ends a send if all conditions of OPS-14 are met.
+    /// Ends a send if the message has left the host and the event that ends a send has occurred. //
+    /// OPS-14
     pub(super) fn end_send_if_over(&mut self, slot: SlotNumber) {
         let operation = self.window.get(slot);
         let Work::Send(send) = &operation.work else {
@@ -104,8 +106,8 @@ impl Rank {
         }
     }
 
-    /// Sends the data of a rendezvous when the NIC is free, because the receiver has a receive for
-    /// it. // OPS-13
+    /// Sends the data of a rendezvous when the NIC is free, after the receiver has reported that it
+    /// is ready. // OPS-13
     pub(super) fn cleared_to_send(&mut self, index: u32, now: Time, actions: &mut impl Actions) {
         let Some(slot) = self.window.slot_of(index) else {
             return;
@@ -117,7 +119,7 @@ impl Rank {
         self.emit(message, now, now, actions);
     }
 
-    /// Sends a message at `earliest`, or when its NIC is free.
+    /// Sends a message at time `earliest`, or when its NIC is free if that is later.
     pub(super) fn emit(
         &mut self,
         message: Message,
@@ -196,7 +198,7 @@ impl Rank {
         }
     }
 
-    /// Handles a receive that was matched with a message, or with the request for it.
+    /// Handles a receive that was matched with a message or with the request of a rendezvous.
     pub(super) fn matched(
         &mut self,
         slot: SlotNumber,
@@ -230,7 +232,7 @@ impl Rank {
         self.emit(answer, now, now, actions);
     }
 
-    /// Handles the arrival of a receive's message. Only the host's time remains.
+    /// Handles the arrival of a receive's message. The receive ends after the host overhead.
     pub(super) fn arrived(
         &mut self,
         slot: SlotNumber,
@@ -251,7 +253,7 @@ impl Rank {
         }
     }
 
-    /// Starts the host's processing of a message. // OPS-16
+    /// Starts the host overhead of a received message. // OPS-16
     pub(super) fn process(&mut self, turn: Turn, now: Time) {
         let slot = turn.2;
         let operation = self.window.get(slot);
@@ -270,8 +272,8 @@ impl Rank {
         }
     }
 
-    /// Returns the time from the arrival of a message to the end of its receive: o + (s − 1) max(O,
-    /// G). // OPS-16
+    /// Returns the time from the arrival of a message of s bytes to the end of its receive: o + (s
+    /// − 1) max(O, G). // OPS-16
     pub(super) fn receive_ps(&self, bytes: u64) -> u64 {
         let options = self.options();
         let per_byte = options.overhead_per_byte.max(options.gap_per_byte);
