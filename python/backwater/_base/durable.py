@@ -24,7 +24,7 @@ def write_durably(path: Path, text: str) -> None:
             file.flush()
             os.fsync(file.fileno())
         part.replace(path)
-        sync_directory(path.parent)
+        sync(path.parent)
     except OSError as error:
         with contextlib.suppress(OSError):
             part.unlink(missing_ok=True)
@@ -33,18 +33,13 @@ def write_durably(path: Path, text: str) -> None:
         raise
 
 
-def sync_file(path: Path) -> None:
-    """Wait until the contents of a file are on the disk."""
+def sync(path: Path) -> None:
+    """Wait until the contents of a file, or the names in a directory, are on the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def sync_directory(path: Path) -> None:
-    """Wait until the names in a directory are on the disk."""
-    sync_file(path)
 
 
 def explain(error: OSError) -> str:

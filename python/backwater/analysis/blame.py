@@ -190,11 +190,7 @@ class Explanation:
 
 def is_recorded(run: RunFiles) -> bool:
     """Return true if the run recorded the delay breakdown."""
-    return _is_in(run.path)
-
-
-def _is_in(path: Path) -> bool:
-    return (path / "blame.parquet").exists()
+    return (run.path / "blame.parquet").exists()
 
 
 def require(run: RunFiles) -> None:
@@ -228,8 +224,7 @@ def recorded(run: RunFiles) -> RunFiles | None:
     """
     if is_recorded(run):
         return run
-    path = again(run)
-    beside = RunFiles(path) if _is_in(path) else None
+    beside = RunFiles(again(run)) if (again(run) / "blame.parquet").exists() else None
     return beside if beside and beside.digest == run.digest else None
 
 
@@ -279,24 +274,17 @@ def slow(run: RunFiles, percentile: float = 99) -> pl.DataFrame:
         .group_by("size_class")
         .agg(pl.len().alias("flows"), pl.col("slowdown", "fct_ps", *GROUPS).mean())
     )
-    order = pl.col("size_class").replace_strict({c: i for i, c in enumerate(CLASSES)})
-    return found.sort(order)
+    return found.sort(pl.col("size_class").cast(pl.Enum(CLASSES)))
 
 
 def slow_by_class(runs: Mapping[str, RunFiles], percentile: float = 99) -> Slow:
     """Return the rows of :func:`slow` by class and run, without classes that have no flows."""
     tables = {name: slow(run, percentile) for name, run in runs.items()}
-    found: Slow = {}
-    for size_class in CLASSES:
-        rows = {
-            name: row
-            for name, table in tables.items()
-            for row in table.iter_rows(named=True)
-            if row["size_class"] == size_class
-        }
-        if rows:
-            found[size_class] = rows
-    return found
+    found: Slow = {size_class: {} for size_class in CLASSES}
+    for name, table in tables.items():
+        for row in table.iter_rows(named=True):
+            found[row["size_class"]][name] = row
+    return {size_class: rows for size_class, rows in found.items() if rows}
 
 
 def named(found: Slow) -> list[str]:

@@ -91,11 +91,8 @@ def flow_classes(run: RunFiles) -> pl.DataFrame:
 def _racks(run: RunFiles) -> dict[int, int]:
     """Return the switch of each host, or the first one if it has several."""
     level = levels(run)
-    racks: dict[int, int] = {}
-    for node, peer in run.table("ports").select("node", "peer").iter_rows():
-        if level[node] == 0:
-            racks[node] = min(peer, racks.get(node, peer))
-    return racks
+    first = run.table("ports").group_by("node").agg(pl.col("peer").min())
+    return {node: switch for node, switch in first.iter_rows() if level[node] == 0}
 
 
 def held_flows(run: RunFiles) -> list[int]:
@@ -162,8 +159,7 @@ def by_class(run: RunFiles) -> pl.DataFrame:
         p99_fct_ps=fct.quantile(0.99, "higher"),
         mean_slowdown=pl.col("slowdown").mean(),
     )
-    order = pl.col("flow_class").replace_strict({c: i for i, c in enumerate(CLASSES)})
-    return found.sort(order)
+    return found.sort(pl.col("flow_class").cast(pl.Enum(CLASSES)))
 
 
 def by_role(run: RunFiles) -> pl.DataFrame:
@@ -179,8 +175,7 @@ def by_role(run: RunFiles) -> pl.DataFrame:
         waited = run.table("waiting").filter(~pl.col("incast")).join(roles, on=["node", "port"])
         mean = (pl.col("mean_ps") * pl.col("packets")).sum() / pl.col("packets").sum()
         found = found.join(waited.group_by("role").agg(mean_wait_ps=mean), on="role", how="left")
-    order = pl.col("role").replace_strict({r: i for i, r in enumerate(ROLES)})
-    return found.sort(order)
+    return found.sort(pl.col("role").cast(pl.Enum(ROLES)))
 
 
 def port_bytes(ports: pl.DataFrame) -> pl.Expr:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import tomllib
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
@@ -62,7 +63,11 @@ def chosen(
     """
     table = run.table("collectives")
     if workload is not None:
-        _require(run, workload)
+        names = run.table("ranks")["workload"].cast(str).unique(maintain_order=True).to_list()
+        if workload not in names:
+            raise InputError(
+                f"{run.path}: there is no workload {workload}; there are {', '.join(names)}"
+            )
         table = table.filter(workload=workload)
     if group is not None:
         groups = (group_words(row) for row in table.unique("group", maintain_order=True).to_dicts())
@@ -78,15 +83,6 @@ def chosen(
         words = f"with the number {instance}"
         table = _kept(run, table, number, words, "numbers are 0 to", last)
     return table
-
-
-def _require(run: RunFiles, workload: str) -> None:
-    """Raise :class:`~backwater.errors.InputError` if a run has no such workload."""
-    names = run.table("ranks")["workload"].cast(str).unique(maintain_order=True).to_list()
-    if workload not in names:
-        raise InputError(
-            f"{run.path}: there is no workload {workload}; there are {', '.join(names)}"
-        )
 
 
 _NAMED = 12
@@ -180,10 +176,10 @@ def critical_path(
     if sent is None:
         sent = messages(run, collective["workload"])
     wanted = among & (pl.col("start_ps") >= begin) & (pl.col("received_ps") <= end)
-    arrived: dict[int, list[tuple[Any, ...]]] = {}
+    arrived: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
     kept = sent.filter(wanted).sort(["received_ps", "id"])
     for row in kept.drop("acked_ps").iter_rows():
-        arrived.setdefault(row[2], []).append(row)
+        arrived[row[2]].append(row)
     host, until = last["host"][0], end
     path: list[list[Any]] = []
     # The collective may have ended with an ACK, half a round trip after the message arrived.
@@ -193,7 +189,7 @@ def critical_path(
         path.append([flow, src, dst, size, start, received, received - start, ideal, 0])
         until = start
     while True:
-        there = arrived.get(host, [])
+        there = arrived[host]
         at = bisect_right(there, until, key=lambda row: row[5])
         arrival = there[at - 1][5] if at else 0
         start = starts.get(host, begin)
@@ -235,18 +231,12 @@ def _parts(run: RunFiles, collective: dict[str, Any]) -> pl.DataFrame:
     Their kinds may differ if ranks count collectives in the order of their starts. If a file
     composes the collective of several operations, the first operation of each rank is returned.
     """
+    mine = run.table("operations").filter(workload=collective["workload"])
     if collective.get("composed"):
-        parts = run.table("operations").filter(
-            (pl.col("workload") == collective["workload"])
-            & (pl.col("part_of") == collective["instance"])
-        )
+        parts = mine.filter(part_of=collective["instance"])
         return parts.sort("start_ps", "index").unique("rank", keep="first", maintain_order=True)
     same = pl.col("group").eq_missing(pl.lit(collective["group"], pl.UInt32))
-    return run.table("operations").filter(
-        (pl.col("workload") == collective["workload"])
-        & (pl.col("instance") == collective["instance"])
-        & same
-    )
+    return mine.filter(same, instance=collective["instance"])
 
 
 def links(run: RunFiles, sends: pl.DataFrame) -> pl.DataFrame:
@@ -296,7 +286,7 @@ def shared(run: RunFiles, sends: pl.DataFrame) -> pl.DataFrame:
     own = paths.filter(pl.col("flow").is_in(numbers.to_list()))
     times = run.select_flows([pl.col("id").alias("flow"), "bytes", "start_ps", "received_ps"])
     others = paths.join(own.select("node", "port").unique(), on=["node", "port"], how="semi")
-    met = (
+    return (
         own.join(times, on="flow")
         .join(others.join(times, on="flow"), on=["node", "port"], suffix="_other")
         .filter(
@@ -308,11 +298,8 @@ def shared(run: RunFiles, sends: pl.DataFrame) -> pl.DataFrame:
         .agg(others=pl.len(), bytes=pl.col("bytes_other").sum())
         .join(_ports(run), on=["node", "port"])
         .sort(["flow", "bytes", "port_name"], descending=[False, True, False])
-    )
-    return met.group_by("flow", maintain_order=True).agg(
-        port=pl.col("port_name").first(),
-        others=pl.col("others").first(),
-        bytes=pl.col("bytes").first(),
+        .unique("flow", keep="first", maintain_order=True)
+        .select("flow", pl.col("port_name").alias("port"), "others", "bytes")
     )
 
 
@@ -438,7 +425,10 @@ def steps(run: RunFiles, workload: str, repeat: int | None = None) -> pl.DataFra
             break
         first = _first(run, mine, row, place, sent)
         at = place.get((first["rank"], first["released_by"]))
-        began = min(first["start_ps"], until) if at is not None else _start(run, first)
+        began = min(first["start_ps"], until)
+        if at is None:  # The rank waited only for the start of the workload.
+            ranks = run.table("ranks").filter(workload=workload, rank=first["rank"])
+            began = ranks["start_ps"][0]
         path.append((*(row[name] for name in STEPS[:-1]), until - began))
         until = began
     types = dict.fromkeys(STEPS, pl.Int64) | {"kind": pl.String()}
@@ -454,7 +444,8 @@ def _first(
 ) -> dict[str, Any]:
     """Return the operation at whose start the time of an operation on a critical path begins."""
     if row["instance"] is not None:
-        whole = row | {"last_rank": row["rank"]} | _begin(run, row)
+        begin_ps = _parts(run, row)["start_ps"].min()
+        whole = row | {"last_rank": row["rank"], "start_ps": begin_ps}
         sends = critical_path(run, whole, sent)
         if sends.height:
             parts = _parts(run, row).filter(host=sends["src"][0])
@@ -465,14 +456,3 @@ def _first(
         if sender is not None:
             return mine.row(sender, named=True)
     return row
-
-
-def _begin(run: RunFiles, row: dict[str, Any]) -> dict[str, Any]:
-    """Return the time when the first rank started the collective of an operation."""
-    return {"start_ps": _parts(run, row)["start_ps"].min()}
-
-
-def _start(run: RunFiles, row: dict[str, Any]) -> int:
-    """Return the time when the workload of an operation started."""
-    ranks = run.table("ranks").filter(workload=row["workload"], rank=row["rank"])
-    return int(ranks["start_ps"][0])

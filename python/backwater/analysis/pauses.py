@@ -115,8 +115,10 @@ def trees(run: RunFiles) -> pl.DataFrame:
         tree.depth = max(tree.depth, row["depth"])
         if key in effects:
             tree.members.append((*key[:2], *effects[key]))
-    rate = _port_rates(run)
-    total = _capacity(run)
+    ports = run.table("ports")
+    rate = {(a, b): bps for a, b, bps in ports.select("node", "port", "rate_bps").iter_rows()}
+    to_switches = pl.col("peer_tier").cast(pl.String) != run.summary["tiers"][0]
+    total = int(ports.filter(to_switches)["rate_bps"].sum())
     rows = [_tree_row(tree, rate, total) for tree in roots]
     return pl.DataFrame(rows, schema=_TREE_SCHEMA)
 
@@ -172,21 +174,6 @@ def _effects(run: RunFiles) -> dict[Held, tuple[int, int]]:
         raise InputError(f"{run.path}: pauses have no numbers; repeat the run")
     columns = table.select("node", "port", "class", "number", "from_ps", "to_ps")
     return {row[:4]: (row[4], row[5]) for row in columns.iter_rows()}
-
-
-def _port_rates(run: RunFiles) -> dict[tuple[int, int], int]:
-    return {
-        (node, port): bps
-        for node, port, bps in run.table("ports").select("node", "port", "rate_bps").iter_rows()
-    }
-
-
-def _capacity(run: RunFiles) -> int:
-    """Return the sum of the rates of all ports that send to switches."""
-    hosts = run.summary["tiers"][0]
-    return int(
-        run.table("ports").filter(pl.col("peer_tier").cast(pl.String) != hosts)["rate_bps"].sum()
-    )
 
 
 def victims(run: RunFiles) -> pl.DataFrame:

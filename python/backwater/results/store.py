@@ -288,7 +288,7 @@ def commit(made: Path, final: Path, about: dict[str, Any]) -> None:
     entries = {}
     for name in run_files(made):
         path = made / name
-        files.sync_file(path)
+        files.sync(path)
         stat = path.stat()
         entries[name] = {
             "bytes": stat.st_size,
@@ -297,18 +297,18 @@ def commit(made: Path, final: Path, about: dict[str, Any]) -> None:
         }
     stored = {**about, "files": entries}
     (made / STORED).write_text(json.dumps(stored, indent=1, ensure_ascii=False) + "\n", "utf-8")
-    files.sync_file(made / STORED)
-    files.sync_directory(made)
+    files.sync(made / STORED)
+    files.sync(made)
     if not final.parent.is_dir():
         final.parent.mkdir(parents=True, exist_ok=True)
-        files.sync_directory(final.parent.parent)
+        files.sync(final.parent.parent)
     try:
         made.rename(final)
     except OSError as error:
         if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
             raise
         _same(made, final)
-    files.sync_directory(final.parent)
+    files.sync(final.parent)
 
 
 def keep_partial(made: Path, final: Path) -> None:
