@@ -18,9 +18,15 @@ from backwater.importers.astra import operations as chakra_operations
 from backwater.importers.astra import system as astra
 from backwater.importers.astra import traces as chakra
 from backwater.importers.common import xml_tree
-from backwater.importers.common.limits import LONGEST_PS
 from backwater.importers.common.output import IMPORTED, refuse_foreign, scenario_name
-from backwater.importers.common.source import Findings, problem, read_bytes, read_text, time_ps
+from backwater.importers.common.source import (
+    LONGEST_PS,
+    Findings,
+    problem,
+    read_bytes,
+    read_text,
+    time_ps,
+)
 from backwater.importers.goal import binary as goal_binary
 from backwater.importers.goal import operations as goal_operations
 from backwater.importers.goal import schedule as goal
@@ -272,11 +278,15 @@ def import_chakra(
     if network:
         text = read_text(network, findings, "network")
         dims, dimensions = astra.network_of(str(network), text, findings)
+    groups: dict[str, tuple[int, ...]] = {}
+    if comm_group:
+        text = read_text(comm_group, findings, "communicator groups")
+        groups = chakra.groups_of_text(str(comm_group), text, len(traces), findings)
     settings = chakra_operations.Settings(
         layer,
         dims,
         str(network or ""),
-        _groups(comm_group, len(traces), findings),
+        groups,
         ctrl_deps,
         chakra_operations.read_custom(layer, findings),
     )
@@ -288,13 +298,6 @@ def import_chakra(
     found = _network(path, wishes, len(traces), findings, default if dimensions else None)
     estimate = [dimension.estimate for dimension in dimensions]
     return Imported(path, "chakra", found, findings, operations, estimate=estimate)
-
-
-def _groups(path: Path | None, ranks: int, findings: Findings) -> dict[str, tuple[int, ...]]:
-    if path is None:
-        return {}
-    text = read_text(path, findings, "communicator groups")
-    return chakra.groups_of_text(str(path), text, ranks, findings)
 
 
 def write(imported: Imported, out: Path, force: bool = False) -> list[str]:

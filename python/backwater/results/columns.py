@@ -248,6 +248,13 @@ def audit(summary: Summary) -> str:
     return "ok"
 
 
+def _trouble(
+    name: str, label: str, about: str, unit: Unit, value: Callable[[Summary], Any], **more: Any
+) -> Column:
+    """Return a column of losses and pauses. Fewer are better, and reports omit zeros."""
+    return Column(name, _PAUSES, label, about, unit, value, "lower", quiet=True, **more)
+
+
 _WORKLOADS, _PAUSES = "Workloads", "Losses and pauses"
 _UTILISATION = "Utilisation of links, as a share of their rates"
 
@@ -333,82 +340,61 @@ COLUMNS: tuple[Column, ...] = (
         "lower",
         ("buffer_max_bytes", "buffer.max_bytes"),
     ),
-    Column(
+    _trouble(
         "pfc.time",
-        _PAUSES,
         "PFC pause time, sum over ports (ms)",
         "Time paused by PFC, summed over ports.",
         "ps",
         _within("pfc_paused_ps"),
-        "lower",
-        ("pfc_paused_ps",),
-        quiet=True,
+        aliases=("pfc_paused_ps",),
     ),
-    Column(
+    _trouble(
         "pfc.share",
-        _PAUSES,
         "PFC pause time, mean of ports (%)",
         "Share of its time for which the mean port was paused by PFC.",
         "share",
         _paused,
-        "lower",
-        ("pfc_paused_fraction",),
-        quiet=True,
+        aliases=("pfc_paused_fraction",),
     ),
-    Column(
+    _trouble(
         "pfc.pauses",
-        _PAUSES,
         "PFC pauses, of a class of a port",
         "Number of PFC pauses of a class of a port.",
         "count",
         _of_links("pauses"),
-        "lower",
-        ("pfc_pauses",),
-        quiet=True,
+        aliases=("pfc_pauses",),
     ),
-    Column(
+    _trouble(
         "pfc.frames",
-        _PAUSES,
         "PFC pause frames, repetitions included",
         "Number of PFC pause frames, repetitions included.",
         "count",
         _of_links("pause_frames"),
-        "lower",
-        ("pfc_pause_frames",),
-        quiet=True,
+        aliases=("pfc_pause_frames",),
     ),
-    Column(
+    _trouble(
         "drops",
-        _PAUSES,
         "drops",
         "Number of dropped packets.",
         "count",
         _within("drops", "total"),
-        "lower",
-        ("drops.total",),
-        quiet=True,
+        aliases=("drops.total",),
     ),
-    Column(
+    _trouble(
         "drops.link",
-        _PAUSES,
         "drops by links",
         "Number of packets dropped at links that fail or damage frames.",
         "count",
         lambda summary: summary["drops"].get("link") or None,
-        "lower",
-        quiet=True,
         absent=0,
     ),
-    Column(
+    _trouble(
         "unfinished",
-        _PAUSES,
         "unfinished flows",
         "Number of unfinished flows.",
         "count",
         _within("flows", "unfinished"),
-        "lower",
-        ("flows.unfinished",),
-        quiet=True,
+        aliases=("flows.unfinished",),
     ),
     Column(
         "core.payload",

@@ -72,7 +72,10 @@ class Cluster:
             raise RunError(f"{scheduler}: no Dask scheduler answers there ({error})") from error
 
     def execute(self, jobs: Sequence[Job], session: Session) -> Generator[Reply | None, None, None]:
-        """Submit runs so that no worker waits, and store the results."""
+        """Submit runs so that no worker waits, and store the results.
+
+        Yield replies as they arrive, and ``None`` regularly while none has arrived.
+        """
         waiting = deque(jobs)
         in_flight: dict[Future[Reply], Job] = {}
         try:

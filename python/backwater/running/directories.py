@@ -30,7 +30,7 @@ def default_directory(preferred: Path, key: str) -> Path:
         preferred.parent.mkdir(parents=True, exist_ok=True)
         preferred.mkdir()
     except FileExistsError:
-        if _key_of(preferred) != key:
+        if _text_of(preferred / SUMMARY, "key") != key:
             return preferred.with_name(f"{preferred.name}-{key[:_SHORT_KEY]}")
     except OSError as error:
         why = f"{preferred}: {cannot_write(error)}"
@@ -118,11 +118,6 @@ def _is_run(path: Path) -> bool:
         return False
     names = {entry.name.removesuffix(".part") for entry in path.iterdir()}
     return "resolved.toml" in names and names <= {*RUN_FILES, *RECORDED_FILES, "lock"}
-
-
-def _key_of(path: Path) -> str | None:
-    """Return the key of the results in a directory, or ``None``."""
-    return _text_of(path / SUMMARY, "key")
 
 
 def _text_of(path: Path, key: str) -> str | None:

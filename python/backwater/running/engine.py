@@ -9,7 +9,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from backwater._base import durable as files
 from backwater.errors import Interrupted, RunError, ScenarioError
@@ -21,6 +21,9 @@ from backwater.running.job import Job, Reply, job_of
 from backwater.running.progress import FEW, Listener, Progress, Status
 from backwater.running.single import check_threads, runs_at_a_time
 from backwater.scenario import Scenario
+
+if TYPE_CHECKING:
+    from backwater.running.cluster import Cluster
 
 _PATIENCE_S = 0.1
 _LOOK_EVERY_S = 0.02
@@ -42,20 +45,6 @@ class Outcome:
     def ok(self) -> bool:
         """True if every scenario has a run, and no run violated a check."""
         return not self.failed and all(run.summary["ok"] for run in self.runs.values())
-
-
-class Executor(Protocol):
-    """Interface of the executors: processes of this machine, or a cluster."""
-
-    def execute(self, jobs: Sequence[Job], session: Session) -> Generator[Reply | None, None, None]:
-        """Yield replies as they arrive, and ``None`` regularly while none has arrived."""
-
-    def interrupt(self) -> None:
-        """End the runs in progress early and store their first parts, if that is possible."""
-
-    @property
-    def running(self) -> dict[str, Progress | None]:
-        """Progress of the runs in progress, by label."""
 
 
 def run_all(
@@ -113,7 +102,7 @@ def check_options(
         )
 
 
-def _executor(scheduler: Any, jobs: int, limits: Limits) -> Executor:
+def _executor(scheduler: Any, jobs: int, limits: Limits) -> Local | Cluster:
     if scheduler is None:
         return Local(jobs, limits)
     from backwater.running.cluster import Cluster
@@ -152,7 +141,7 @@ class _Call:
         self.outcome.notices = self.store.notices
         return todo
 
-    def make(self, todo: list[str], executor: Executor) -> None:
+    def make(self, todo: list[str], executor: Local | Cluster) -> None:
         """Make runs with an executor, and store each result as it arrives."""
         began = time.monotonic()
         with self.store.session() as session:
@@ -212,7 +201,7 @@ class _Call:
         for scenario in self.by_key[key]:
             self.outcome.failed[scenario] = failure
 
-    def _report(self, executor: Executor, seconds: float) -> None:
+    def _report(self, executor: Local | Cluster, seconds: float) -> None:
         if self.listener is not None:
             self.status.running = running = dict(executor.running)
             if self.waiting and running:
@@ -241,7 +230,10 @@ class Local:
         self.running: dict[str, Progress | None] = {}
 
     def execute(self, jobs: Sequence[Job], session: Session) -> Generator[Reply | None, None, None]:
-        """Make runs with one thread per process. Each thread supervises its process."""
+        """Make runs with one thread per process. Each thread supervises its process.
+
+        Yield replies as they arrive, and ``None`` regularly while none has arrived.
+        """
         replies: queue.SimpleQueue[Reply | BaseException] = queue.SimpleQueue()
         waiting = iter(jobs)
         turn = threading.Lock()

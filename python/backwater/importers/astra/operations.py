@@ -13,8 +13,7 @@ from backwater.importers.astra import traces as chakra
 from backwater.importers.astra.system import System
 from backwater.importers.astra.traces import CollectiveType, Node, NodeType, Trace
 from backwater.importers.common.graphs import CycleError, in_order
-from backwater.importers.common.limits import LARGEST_BYTES, LONGEST_PS
-from backwater.importers.common.source import Findings, shown
+from backwater.importers.common.source import LARGEST_BYTES, LONGEST_PS, Findings, shown
 from backwater.workloads import Workload, parallel_groups
 
 _MAX_TAG = 2**32 - 1
@@ -367,7 +366,7 @@ class _Converter:
             size *= self._members(trace, node)
             if size > LARGEST_BYTES:
                 trace.fail(node, f"all ranks would end with {size} bytes")
-        if word in self.settings.custom and self._whole_network(trace, node):
+        if word in self.settings.custom and self._members(trace, node) == self.ranks:
             return self._custom(trace, node, (word, size), after)
         phases = self._phases(trace, node, word, size)
         if not phases:
@@ -475,9 +474,6 @@ class _Converter:
         if name is not None:
             return len(self.groups[name])
         return prod(self.settings.dims[d] for d in self._dimensions(trace, node))
-
-    def _whole_network(self, trace: Trace, node: Node) -> bool:
-        return self._members(trace, node) == self.ranks
 
     def _dimensions(self, trace: Trace, node: Node) -> list[int]:
         """Return the dimensions in which a collective of all ranks runs."""

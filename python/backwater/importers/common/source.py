@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 import zlib
 from collections import Counter
@@ -10,13 +11,19 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from difflib import get_close_matches
 from functools import partial
+from io import BytesIO
 from itertools import islice
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from backwater._base.positions import Place, framed, place_at, stated
 from backwater.errors import ScenarioError
-from backwater.importers.common.limits import LONGEST_PS
+
+LONGEST_PS = 1 << 56
+"""The longest computation or wait that an importer accepts: 20 hours."""
+
+LARGEST_BYTES = 1 << 48
+"""The largest message, and the largest vector of a collective."""
 
 MAX_BYTES = 1 << 30
 """Maximum size of an input file, before and after unpacking."""
@@ -315,21 +322,15 @@ def unpacked(name: str, data: bytes, findings: Findings, limit: int = MAX_BYTES)
     """Unpack the bytes of a file if they begin like those of gzip. ``name`` is for errors."""
     if not data.startswith(_GZIP):
         return data
-    parts, size = [], 0
     try:
-        while data:
-            stream = zlib.decompressobj(wbits=31)
-            # The limit is one more than allowed, because zlib takes 0 as no limit.
-            parts.append(stream.decompress(data, limit - size + 1))
-            size += len(parts[-1])
-            if size > limit:
-                findings.fail(f"{name}: it unpacks to more than {limit >> 20} MiB")
-            if not stream.eof:
-                findings.fail(f"{name}: the compressed file is cut off")
-            data = stream.unused_data.lstrip(b"\0")
-    except zlib.error as error:
+        found = gzip.GzipFile(fileobj=BytesIO(data)).read(limit + 1)
+    except EOFError:
+        findings.fail(f"{name}: the compressed file is cut off")
+    except (OSError, zlib.error) as error:
         findings.fail(f"{name}: it begins like a file of gzip, but cannot be unpacked: {error}")
-    return b"".join(parts)
+    if len(found) > limit:
+        findings.fail(f"{name}: it unpacks to more than {limit >> 20} MiB")
+    return found
 
 
 def whole(word: str) -> int | None:

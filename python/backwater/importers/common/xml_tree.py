@@ -30,21 +30,22 @@ class Element:
 
     def integer(self, key: str, low: int, high: int, default: int | None = None) -> int:
         """Read an attribute that is a whole number."""
-        word = self.attributes.get(key)
-        if word is None:
-            if default is not None:
-                return default
-            self.fail(f"<{self.name}> has no {key}")
+        if default is not None and key not in self.attributes:
+            return default
+        word = self._word(key)
         return bounded(whole(word), word, f"{key} of <{self.name}>", (low, high), self.fail)
 
     def choice(self, key: str, known: tuple[str, ...]) -> str:
         """Read an attribute whose value is one of several words."""
-        word = self.attributes.get(key)
-        if word is None:
-            self.fail(f"<{self.name}> has no {key}")
+        word = self._word(key)
         if word not in known:
             self.fail(f"{key} of <{self.name}> is {shown(word)}", known_are(word, known))
         return word
+
+    def _word(self, key: str) -> str:
+        if key not in self.attributes:
+            self.fail(f"<{self.name}> has no {key}")
+        return self.attributes[key]
 
 
 def parse(name: str, text: str, findings: Findings) -> Element:

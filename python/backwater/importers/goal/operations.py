@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from backwater.importers.common.graphs import CycleError, in_order
-from backwater.importers.common.limits import LARGEST_BYTES, LONGEST_PS
-from backwater.importers.common.source import Findings, problem
+from backwater.importers.common.source import LARGEST_BYTES, LONGEST_PS, Findings, problem
 from backwater.importers.goal.schedule import ANY, Kind, Operation, Rank, Schedule
 from backwater.workloads import Workload
 

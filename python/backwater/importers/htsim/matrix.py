@@ -20,8 +20,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from backwater.importers.common.limits import LARGEST_BYTES
 from backwater.importers.common.source import (
+    LARGEST_BYTES,
     Findings,
     Words,
     known_are,

@@ -285,15 +285,12 @@ class _Groups:
         if collective is Collective.ALL_TO_ALL:
             return "direct"
         server = self.settings.gpus_per_server
-        places = [rank for rank in range(self.settings.ranks) if self._with_first(kind, rank)]
+        first = self.of(kind, 0)
+        places = [r for r in range(self.settings.ranks) if self.of(kind, r) == first]
         local = sum(rank // server == places[0] // server for rank in places)
         if local in (1, len(places)) or len(places) % local:
             return "ring"
         return f"ring:channels={local},server={local}"
-
-    def _with_first(self, kind: str, rank: int) -> bool:
-        """Return true if a rank is in the group of rank 0."""
-        return kind == ALL or self.names[kind, rank] == self.names[kind, 0]
 
     def of(self, kind: str, rank: int) -> str | None:
         """Return the name of the group of a rank; ``None`` for all ranks."""

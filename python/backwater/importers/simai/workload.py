@@ -9,11 +9,19 @@ HYBRID_CUSTOMIZED a 13th column has the policy of the layer.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from backwater.importers.common.limits import LARGEST_BYTES, LONGEST_PS
-from backwater.importers.common.source import Findings, Words, known_are, lines_of, shown
+from backwater.importers.common.source import (
+    LARGEST_BYTES,
+    LONGEST_PS,
+    Findings,
+    Words,
+    known_are,
+    lines_of,
+    shown,
+)
 
 MAX_LAYERS = 1 << 20
 
@@ -43,7 +51,6 @@ _NUMBERS = {
     "DLRM_LAST_BOTTOM_LAYER": "last_bottom_layer",
 }
 _LISTS = {"checkpoints": "checkpoints", "checkpoint_initiates": "initiates"}
-_SUFFIXES = {"": None, "_EP": "EP", "_DP_EP": "DP_EP"}
 
 
 class Collective(StrEnum):
@@ -53,6 +60,11 @@ class Collective(StrEnum):
     ALL_GATHER = "ALLGATHER"
     REDUCE_SCATTER = "REDUCESCATTER"
     ALL_TO_ALL = "ALLTOALL"
+
+
+_BOTH = "ALLREDUCEALLTOALL"
+_COLLECTIVE = re.compile(rf"({_BOTH}|{'|'.join(Collective)})(?:_(EP|DP_EP))?")
+"""A collective, and its group if this is not the default."""
 
 
 class Group(StrEnum):
@@ -192,7 +204,7 @@ def _part(line: Words, what: str, default: Group) -> Part:
     size = line.integer(f"the bytes of the {what}", 0, LARGEST_BYTES)
     if word == "NONE":
         return Part(compute)
-    found = next((c for c in (*Collective, "ALLREDUCEALLTOALL") if _is(word, c)), None)
+    found = _COLLECTIVE.fullmatch(word)
     if found is None:
         line.warning(
             f"SimAI has no collective {shown(word)} and skips it silently; so does this import",
@@ -200,25 +212,19 @@ def _part(line: Words, what: str, default: Group) -> Part:
             kind=f"collectives {word}",
         )
         return Part(compute)
-    if found == "ALLREDUCEALLTOALL":
+    kind = Collective.ALL_REDUCE if found[1] == _BOTH else Collective(found[1])
+    if found[1] == _BOTH:
         line.warning(
             "SimAI reads this as an all-reduce, as the word begins; so does this import",
             at,
-            kind="ALLREDUCEALLTOALL",
+            kind=_BOTH,
         )
-    suffix = _SUFFIXES[word.removeprefix(found)]
-    group = Group(suffix) if suffix else default
-    kind = found if isinstance(found, Collective) else Collective.ALL_REDUCE
     if size == 0:
         line.warning(
             f"a collective of 0 bytes is skipped: {word}", at, kind="collectives of 0 bytes"
         )
         return Part(compute)
-    return Part(compute, kind, group, size)
-
-
-def _is(word: str, collective: str) -> bool:
-    return word.startswith(collective) and word.removeprefix(collective) in _SUFFIXES
+    return Part(compute, kind, Group(found[2]) if found[2] else default, size)
 
 
 def _check_layers(workload: Workload) -> None:
