@@ -145,15 +145,13 @@ class _Converter:
         self.sent: Counter[tuple[int, int, int]] = Counter()
         self.first_message: dict[tuple[int, int, int, bool], tuple[Trace, Node]] = {}
         """The first node for each sender, receiver, tag, and direction (true: send)."""
-        self.calls: list[Counter[str]] = [Counter() for _ in traces]
-        """For each rank, the number of collectives so far in each group."""
+        self.custom_calls: Counter[int] = Counter()
+        """For each rank, the number of calls of custom algorithms."""
         self.composed: dict[int, int] = {}
         """Number of the collective for each call of a custom algorithm."""
         self.signatures: dict[tuple[str, int], tuple[str, int, int]] = {}
-        self.kinds: dict[str, dict[int, Counter[tuple[str, int]]]] = {}
-        """For each group and rank, the number of collectives of each kind and size."""
-        self.first_call: dict[tuple[str, int, tuple[str, int] | None], Node] = {}
-        """The first node for each group, rank, and kind with size (if these are compared)."""
+        self.calls: dict[tuple[str, str], dict[int, list[Node]]] = {}
+        """For each group, kind with size (if these are compared) and rank, the collectives."""
 
     def _check_lists(self) -> None:
         """Warn of algorithms for dimensions that the network does not have."""
@@ -395,14 +393,10 @@ class _Converter:
             if name and name == self.of_dimension[phase.dimension].get(trace.rank):
                 # Several parts of a collective are active in a dimension. Their instance number
                 # matches them.
-                instance = self.calls[trace.rank][name]
-                self.calls[trace.rank][name] += 1
-                self.first_call.setdefault((name, trace.rank, None), node)
+                instance = self._count(trace, node, name)
                 self._check_order(trace, node, name, instance, (phase.kind, size))
             else:
-                done = self.kinds.setdefault(name, {}).setdefault(trace.rank, Counter())
-                done[phase.kind, size] += 1
-                self.first_call.setdefault((name, trace.rank, (phase.kind, size)), node)
+                self._count(trace, node, name, f" {phase.kind} of {size} bytes")
             lane = COMMUNICATION + phase.dimension * active + split % active
             after = [
                 self.out.collective(
@@ -549,7 +543,8 @@ class _Converter:
                 f"{traces[0].path}: the algorithm is for {len(traces)} ranks, but there are "
                 f"{self.ranks}"
             )
-        call = self.calls[trace.rank]["custom"] = self.calls[trace.rank]["custom"] + 1
+        self.custom_calls[trace.rank] += 1
+        call = self.custom_calls[trace.rank]
         self._check_order(trace, node, "", call - 1, what)
         whole = None
         if size or word == "barrier":
@@ -592,44 +587,37 @@ class _Converter:
                 "the same collectives, in the order of their ids",
             )
 
-    def _check_collectives(self) -> None:
-        for name, of_ranks in sorted(self.kinds.items()):
-            what = f"group {shown(name)}" if name else "all ranks"
-            members = self.out.groups.get(name, range(self.ranks))
-            for kind, size in sorted({found for counts in of_ranks.values() for found in counts}):
-                counts = {rank: of_ranks.get(rank, Counter())[kind, size] for rank in members}
-                of_what = f"collectives {kind} of {size} bytes of {what}"
-                self._check_counts(counts, of_what, name, (kind, size))
-        groups = {name for calls in self.calls for name in calls} - {"custom"}
-        for name in sorted(groups):
-            members = self.out.groups.get(name, range(self.ranks))
-            counts = {rank: self.calls[rank][name] for rank in members}
-            self._check_counts(counts, f"collectives of group {shown(name)}", name, None)
+    def _count(self, trace: Trace, node: Node, group: str, kind: str = "") -> int:
+        """Count a collective of a group; return how many of its kind the rank had before."""
+        found = self.calls.setdefault((group, kind), {}).setdefault(trace.rank, [])
+        found.append(node)
+        return len(found) - 1
 
-    def _check_counts(
-        self, counts: dict[int, int], of_what: str, group: str, kind: tuple[str, int] | None
-    ) -> None:
+    def _check_collectives(self) -> None:
         """Add an error if members of a group run different numbers of collectives.
 
         The rank in the error is one that differs from the majority.
         """
-        times = Counter(counts.values())
-        usual = max(times, key=lambda count: (times[count], count))
-        odd = next((rank for rank, count in counts.items() if count != usual), None)
-        if odd is None:
-            return
-        other = next(rank for rank, count in counts.items() if count == usual)
-        named = [
-            f"node {node.id} {shown(node.name)} of {self.traces[rank].path}"
-            for rank in (odd, other)
-            if (node := self.first_call.get((group, rank, kind)))
-        ]
-        self.findings.error(
-            f"{self.traces[odd].path}: rank {odd} takes part in {counts[odd]} {of_what}, but rank "
-            f"{other} in {usual}; the first: {', '.join(named)}",
-            "the ranks of a group do the same collectives",
-            of_what,
-        )
+        for (group, kind), of_ranks in sorted(self.calls.items()):
+            nodes = {r: of_ranks.get(r, []) for r in self.out.groups.get(group, range(self.ranks))}
+            times = Counter(map(len, nodes.values()))
+            usual = max(times, key=lambda count: (times[count], count))
+            odd = next((rank for rank, found in nodes.items() if len(found) != usual), None)
+            if odd is None:
+                continue
+            other = next(rank for rank, found in nodes.items() if len(found) == usual)
+            named = [
+                f"node {nodes[rank][0].id} {shown(nodes[rank][0].name)} of {self.traces[rank].path}"
+                for rank in (odd, other)
+                if nodes[rank]
+            ]
+            what = f"collectives{kind} of {f'group {shown(group)}' if group else 'all ranks'}"
+            self.findings.error(
+                f"{self.traces[odd].path}: rank {odd} takes part in {len(nodes[odd])} {what}, but "
+                f"rank {other} in {usual}; the first: {', '.join(named)}",
+                "the ranks of a group do the same collectives",
+                what,
+            )
 
     def _check_matches(self) -> None:
         for (src, dst, tag), rest in sorted(self.sent.items()):
