@@ -92,8 +92,8 @@ def test_a_trace_is_read_gzipped_or_not():
     found = parsed(data)
     assert found.version == "1.0.2-chakra.0.0.4"
     assert found.nodes == [
-        Node(3, "n3", COMP, (1,), (1,), 7, {"is_cpu_op": False}),
-        Node(1, "first", COMP, (), (), 0, {"num_ops": 5, "tensor_size": 2.0}, "[]"),
+        Node(3, "n3", COMP, (1,), (1,), 7, {"is_cpu_op": False}, trace=found),
+        Node(1, "first", COMP, (), (), 0, {"num_ops": 5, "tensor_size": 2.0}, "[]", trace=found),
     ]
     packed = gzip.compress(data)
     assert parsed(packed).nodes == found.nodes

@@ -143,7 +143,7 @@ class _Converter:
         """Groups that contain all ranks in their order."""
         self._define_dimensions()
         self.sent: Counter[tuple[int, int, int]] = Counter()
-        self.first_message: dict[tuple[int, int, int, bool], tuple[Trace, Node]] = {}
+        self.first_message: dict[tuple[int, int, int, bool], Node] = {}
         """The first node for each sender, receiver, tag, and direction (true: send)."""
         self.custom_calls: Counter[int] = Counter()
         """For each rank, the number of calls of custom algorithms."""
@@ -183,7 +183,7 @@ class _Converter:
         for trace in self.traces:
             for node in trace.nodes:
                 if node.type is NodeType.METADATA and chakra.PROCESS_GROUPS in node.name:
-                    self.groups |= chakra.groups_of_node(trace, node, self.ranks)
+                    self.groups |= chakra.groups_of_node(node, self.ranks)
         everyone = tuple(range(self.ranks))
         self.members = {name: frozenset(ranks) for name, ranks in self.groups.items()}
         self.of_all = {name for name, ranks in self.groups.items() if ranks == everyone}
@@ -205,96 +205,91 @@ class _Converter:
         last: dict[int, int] = {}
         for node, waits in self._nodes(trace):
             after = [last[other] for other in waits]
-            last[node.id] = self._node(trace, node, after)
+            last[node.id] = self._node(node, after)
 
     def _nodes(self, trace: Trace) -> Iterator[tuple[Node, tuple[int, ...]]]:
         """Yield each node after the nodes that it waits for, together with these."""
         nodes = sorted(trace.nodes, key=lambda node: node.id)
         place = {node.id: at for at, node in enumerate(nodes)}
-        before = [(*n.data_deps, *self._ctrl_deps(trace, n, place)) for n in nodes]
+        before = [(*n.data_deps, *self._ctrl_deps(n, place)) for n in nodes]
         edges = {(at, place[other]) for at, waits in enumerate(before) for other in waits}
         try:
             order = in_order(len(nodes), edges)
         except CycleError as error:
             names = [f"{nodes[at].id} {shown(nodes[at].name)}" for at in error.members]
-            trace.fail(
-                nodes[error.members[0]],
+            nodes[error.members[0]].fail(
                 f"it can never start, because these nodes wait for each other: {', '.join(names)}",
             )
         for at in order:
             yield nodes[at], before[at]
 
-    def _ctrl_deps(self, trace: Trace, node: Node, known: Container[int]) -> list[int]:
+    def _ctrl_deps(self, node: Node, known: Container[int]) -> list[int]:
         """Return the control dependencies of a node, if the settings respect them."""
         if not self.settings.ctrl_deps:
             return []
         for other in node.ctrl_deps:
             if other not in known:
-                trace.warning(
-                    node,
+                node.warning(
                     f"its control dependency, node {other}, does not exist and is not waited for",
                     "converters drop nodes that do no work",
-                    f"control dependencies that do not exist, in {trace.path}",
+                    f"control dependencies that do not exist, in {node.trace.path}",
                 )
         return [other for other in node.ctrl_deps if other in known]
 
-    def _node(self, trace: Trace, node: Node, after: list[int]) -> int:
+    def _node(self, node: Node, after: list[int]) -> int:
         if node.type in _NOTHING:
-            return self.out.calc(trace.rank, 0, after=after, name=node.name)
+            return self.out.calc(node.rank, 0, after=after, name=node.name)
         if node.type in _REPLAYED:
-            return self._compute(trace, node, after)
+            return self._compute(node, after)
         if self.system.replay_only:
             message = "communication under replay-only"
-            return self._lasting(trace, node, after, message, message)
+            return self._lasting(node, after, message, message)
         if node.attributes.get("is_cpu_op") and not _is_described(node):
             message = "the CPU starts a communication here and does not say which one"
-            kind = f"communication that the CPU starts, in {trace.path}"
-            return self._lasting(trace, node, after, message, kind)
+            kind = f"communication that the CPU starts, in {node.trace.path}"
+            return self._lasting(node, after, message, kind)
         if node.type is NodeType.COMM_SEND:
-            return self._message(trace, node, after, self._resource(node, COMMUNICATION))
+            return self._message(node, after, self._resource(node, COMMUNICATION))
         if node.type is NodeType.COMM_RECV:
-            return self._message(trace, node, after)
-        return self._collective(trace, node, after)
+            return self._message(node, after)
+        return self._collective(node, after)
 
-    def _lasting(self, trace: Trace, node: Node, after: list[int], message: str, kind: str) -> int:
+    def _lasting(self, node: Node, after: list[int], message: str, kind: str) -> int:
         """Add a communication that lasts as long as in the trace and sends nothing."""
-        trace.warning(
-            node, f"{message}: it lasts as long as the trace says, and sends nothing", None, kind
+        node.warning(
+            f"{message}: it lasts as long as the trace says, and sends nothing", None, kind
         )
         free = node.type is NodeType.COMM_RECV and not node.attributes.get("is_cpu_op")
         resource = None if free else self._resource(node, COMMUNICATION)
-        return self._calc(trace, node, self._measured_ps(trace, node) or 1000, after, resource)
+        return self._calc(node, self._measured_ps(node) or 1000, after, resource)
 
     def _resource(self, node: Node, otherwise: int) -> int:
         return CPU if node.attributes.get("is_cpu_op") else otherwise
 
-    def _compute(self, trace: Trace, node: Node, after: list[int]) -> int:
+    def _compute(self, node: Node, after: list[int]) -> int:
         if node.type is not NodeType.COMP:
-            trace.warning(
-                node,
+            node.warning(
                 f"nodes {node.type.name} last as long as the trace says: memory and storage have "
                 "no model here",
                 None,
                 f"nodes {node.type.name}",
             )
-        time, resource = self._duration_ps(trace, node), self._resource(node, COMPUTE)
-        return self._calc(trace, node, time, after, resource)
+        time, resource = self._duration_ps(node), self._resource(node, COMPUTE)
+        return self._calc(node, time, after, resource)
 
-    def _calc(
-        self, trace: Trace, node: Node, time: int, after: list[int], resource: int | None
-    ) -> int:
+    def _calc(self, node: Node, time: int, after: list[int], resource: int | None) -> int:
         more: dict[str, Any] = {"resource": resource, "priority": node.id, "name": node.name}
-        return self.out.calc(trace.rank, time, after=after, **more)
+        return self.out.calc(node.rank, time, after=after, **more)
 
-    def _duration_ps(self, trace: Trace, node: Node) -> int:
+    def _duration_ps(self, node: Node) -> int:
         """Return the duration in the trace, or compute it from operations and bytes."""
         roofline = self.system.roofline
         replayed = self.system.replay_only or node.type is not NodeType.COMP
         if roofline is None or replayed or node.attributes.get("is_cpu_op"):
-            return self._measured_ps(trace, node) or 1000
+            return self._measured_ps(node) or 1000
         peak, memory = roofline
-        work = trace.whole(node, "num_ops", 2**63, 0)
-        size = trace.whole(node, "tensor_size", 2**63, 0)
+        work = node.whole("num_ops", 2**63, 0)
+        size = node.whole("tensor_size", 2**63, 0)
         if size == 0:
             # ASTRA-sim treats such a node as an empty computation.
             return 0
@@ -303,18 +298,17 @@ class _Converter:
         rate = min(peak, memory * work / size)
         time = max(1000, round(work / rate * 10**12))
         if time > LONGEST_PS:
-            trace.fail(node, f"it would take {time / 10**12:.0f} s, more than 20 hours")
+            node.fail(f"it would take {time / 10**12:.0f} s, more than 20 hours")
         return time
 
-    def _measured_ps(self, trace: Trace, node: Node) -> int:
+    def _measured_ps(self, node: Node) -> int:
         time = node.duration_us * 10**6
         if time > LONGEST_PS:
-            trace.fail(node, f"it lasts {node.duration_us} us, more than 20 hours")
+            node.fail(f"it lasts {node.duration_us} us, more than 20 hours")
         return time
 
     def _message(
         self,
-        trace: Trace,
         node: Node,
         after: list[int],
         resource: int | None = None,
@@ -322,18 +316,18 @@ class _Converter:
         part_of: int | None = None,
     ) -> int:
         """Add a send or a receive. ``call`` is the number of the call of a custom collective."""
-        rank, sends = trace.rank, node.type is NodeType.COMM_SEND
+        rank, sends = node.rank, node.type is NodeType.COMM_SEND
         other, own = ("comm_dst", "comm_src") if sends else ("comm_src", "comm_dst")
-        peer = trace.whole(node, other, self.ranks - 1)
-        if trace.whole(node, own, 2**32, rank) != rank:
-            trace.fail(node, f"{own} is {node.attributes[own]}, but this is the trace of {rank}")
+        peer = node.whole(other, self.ranks - 1)
+        if node.whole(own, 2**32, rank) != rank:
+            node.fail(f"{own} is {node.attributes[own]}, but this is the trace of {rank}")
         if peer == rank:
-            trace.fail(node, f"{other} is {peer}, the rank itself")
-        size = trace.whole(node, "comm_size", LARGEST_BYTES)
-        tag = call * (_MAX_TAG + 1) + trace.whole(node, "comm_tag", _MAX_TAG, 0)
+            node.fail(f"{other} is {peer}, the rank itself")
+        size = node.whole("comm_size", LARGEST_BYTES)
+        tag = call * (_MAX_TAG + 1) + node.whole("comm_tag", _MAX_TAG, 0)
         key = (rank, peer, tag) if sends else (peer, rank, tag)
         self.sent[key] += size if sends else -size
-        self.first_message.setdefault((*key, sends), (trace, node))
+        self.first_message.setdefault((*key, sends), node)
         add = self.out.send if sends else self.out.recv
         more: dict[str, Any] = {"resource": resource, "part_of": part_of}
         more |= {"priority": node.id, "name": node.name}
@@ -341,43 +335,41 @@ class _Converter:
 
     # --- Collectives ---------------------------------------------------------------------------
 
-    def _collective(self, trace: Trace, node: Node, after: list[int]) -> int:
-        number = trace.whole(node, "comm_type", 2**32)
+    def _collective(self, node: Node, after: list[int]) -> int:
+        number = node.whole("comm_type", 2**32)
         try:
             kind = CollectiveType(number)
         except ValueError:
-            trace.fail(node, f"comm_type {number} is unknown")
+            node.fail(f"comm_type {number} is unknown")
         if kind is CollectiveType.BROADCAST:
             message = "a BROADCAST is not run, as in ASTRA-sim"
-            return self._lasting(trace, node, after, message, "BROADCAST nodes")
+            return self._lasting(node, after, message, "BROADCAST nodes")
         if kind not in _KINDS:
-            trace.fail(
-                node,
+            node.fail(
                 f"a {kind.name} cannot be run, as in ASTRA-sim",
                 f"those that can be run are {', '.join(k.name for k in _KINDS)}, BROADCAST",
             )
         word = _KINDS[kind]
-        size = 0 if word == "barrier" else trace.whole(node, "comm_size", LARGEST_BYTES)
+        size = 0 if word == "barrier" else node.whole("comm_size", LARGEST_BYTES)
         if word == "all-gather":
             # comm_size is the contribution of each rank. Here the size is the total that each rank
             # receives.
-            size *= self._members(trace, node)
+            size *= self._members(node)
             if size > LARGEST_BYTES:
-                trace.fail(node, f"all ranks would end with {size} bytes")
-        if word in self.settings.custom and self._members(trace, node) == self.ranks:
-            return self._custom(trace, node, (word, size), after)
-        phases = self._phases(trace, node, word, size)
+                node.fail(f"all ranks would end with {size} bytes")
+        if word in self.settings.custom and self._members(node) == self.ranks:
+            return self._custom(node, (word, size), after)
+        phases = self._phases(node, word, size)
         if not phases:
-            return self.out.calc(trace.rank, 0, after=after, name=node.name)
+            return self.out.calc(node.rank, 0, after=after, name=node.name)
         splits = 1 if word == "barrier" else min(self.system.splits, max(size, 1))
         if len(phases) == 1 and self._chunked_by_itself(phases[0]):
             splits = 1
-        ends = [self._chunk(trace, node, phases, after, split, splits) for split in range(splits)]
-        return ends[0] if splits == 1 else self.out.calc(trace.rank, 0, after=ends, name=node.name)
+        ends = [self._chunk(node, phases, after, split, splits) for split in range(splits)]
+        return ends[0] if splits == 1 else self.out.calc(node.rank, 0, after=ends, name=node.name)
 
     def _chunk(
         self,
-        trace: Trace,
         node: Node,
         phases: list[_Phase],
         after: list[int],
@@ -390,22 +382,22 @@ class _Converter:
             name = phase.group or ""
             size = phase.bytes * (split + 1) // splits - phase.bytes * split // splits
             instance = None
-            if name and name == self.of_dimension[phase.dimension].get(trace.rank):
+            if name and name == self.of_dimension[phase.dimension].get(node.rank):
                 # Several parts of a collective are active in a dimension. Their instance number
                 # matches them.
-                instance = self._count(trace, node, name)
-                self._check_order(trace, node, name, instance, (phase.kind, size))
+                instance = self._count(node, name)
+                self._check_order(node, name, instance, (phase.kind, size))
             else:
-                self._count(trace, node, name, f" {phase.kind} of {size} bytes")
+                self._count(node, name, f" {phase.kind} of {size} bytes")
             lane = COMMUNICATION + phase.dimension * active + split % active
             after = [
                 self.out.collective(
-                    trace.rank,
+                    node.rank,
                     phase.kind,
                     size,
                     phase.group,
                     instance=instance,
-                    algorithm=self._algorithm(trace, node, phase, splits),
+                    algorithm=self._algorithm(node, phase, splits),
                     after=after,
                     resource=self._resource(node, lane),
                     priority=node.id,
@@ -434,14 +426,14 @@ class _Converter:
         word = self._word(phase)
         return word in _RINGS and phase.kind in _CHUNKED_BY_RINGS
 
-    def _algorithm(self, trace: Trace, node: Node, phase: _Phase, splits: int) -> str | None:
+    def _algorithm(self, node: Node, phase: _Phase, splits: int) -> str | None:
         word = self._word(phase)
         if word is None:
             return None
         name = word.rstrip("0123456789")
         ours, window = _ALGORITHMS[name], word.removeprefix(name)
         if ours == "double-binary-tree" and phase.kind != "all-reduce":
-            trace.fail(node, f"{word} can do an all-reduce only, but this is a {phase.kind}")
+            node.fail(f"{word} can do an all-reduce only, but this is a {phase.kind}")
         if window:
             return f"{ours}:window={window}"
         if splits == 1 and self._chunked_by_itself(phase) and self.system.splits > 1:
@@ -449,7 +441,7 @@ class _Converter:
             return f"{ours}:chunks={self.system.splits},active={active}"
         return ours
 
-    def _group(self, trace: Trace, node: Node) -> str | None:
+    def _group(self, node: Node) -> str | None:
         """Return the communicator group of a collective; ``None`` for all ranks."""
         name = str(node.attributes.get("pg_name") or "0")
         if name in self.groups:
@@ -457,44 +449,42 @@ class _Converter:
         if name == "0":
             return None
         known = ", ".join(sorted(self.groups)) or "none"
-        trace.fail(
-            node,
+        node.fail(
             f"there is no communicator group {shown(name)}; known are {known}",
             "give the file of the groups with --comm-group",
         )
 
-    def _members(self, trace: Trace, node: Node) -> int:
-        name = self._group(trace, node)
+    def _members(self, node: Node) -> int:
+        name = self._group(node)
         if name is not None:
             return len(self.groups[name])
-        return prod(self.settings.dims[d] for d in self._dimensions(trace, node))
+        return prod(self.settings.dims[d] for d in self._dimensions(node))
 
-    def _dimensions(self, trace: Trace, node: Node) -> list[int]:
+    def _dimensions(self, node: Node) -> list[int]:
         """Return the dimensions in which a collective of all ranks runs."""
         involved = node.attributes.get("involved_dim")
         everywhere = list(range(len(self.settings.dims)))
         if involved is None:
             return everywhere
         if not isinstance(involved, list):
-            trace.fail(node, "involved_dim should be a list of booleans")
+            node.fail("involved_dim should be a list of booleans")
         return [d for d in everywhere if d >= len(involved) or involved[d]]
 
-    def _phases(self, trace: Trace, node: Node, word: str, size: int) -> list[_Phase]:
-        name = self._group(trace, node)
+    def _phases(self, node: Node, word: str, size: int) -> list[_Phase]:
+        name = self._group(node)
         if name is not None:
-            if trace.rank not in self.members[name]:
-                trace.fail(node, f"rank {trace.rank} is not a member of its group {shown(name)}")
+            if node.rank not in self.members[name]:
+                node.fail(f"rank {node.rank} is not a member of its group {shown(name)}")
             if len(self.members[name]) == 1:
                 return []
             if name not in self.defined:
                 self.defined.add(name)
                 self.out.group(name, self.groups[name])
             return [_Phase(word, 0, name, size)]
-        dims = [d for d in self._dimensions(trace, node) if self.settings.dims[d] > 1]
+        dims = [d for d in self._dimensions(node) if self.settings.dims[d] > 1]
         if one := self._over_all(word):
-            if len(self._dimensions(trace, node)) < len(self.settings.dims):
-                trace.fail(
-                    node,
+            if len(self._dimensions(node)) < len(self.settings.dims):
+                node.fail(
                     f"involved_dim leaves a dimension out, but {word}-implementation is {one}, "
                     "which goes over all ranks",
                 )
@@ -502,7 +492,7 @@ class _Converter:
         if len(self.settings.dims) == 1 or word == "barrier":
             return [_Phase(word, 0, None, size)] if dims else []
         return [
-            _Phase(kind, d, self.of_dimension[d][trace.rank], amount)
+            _Phase(kind, d, self.of_dimension[d][node.rank], amount)
             for kind, d, amount in self._by_dimension(word, dims, size)
         ]
 
@@ -534,7 +524,7 @@ class _Converter:
         else:
             yield from ((word, d, size) for d in dims)
 
-    def _custom(self, trace: Trace, node: Node, what: tuple[str, int], after: list[int]) -> int:
+    def _custom(self, node: Node, what: tuple[str, int], after: list[int]) -> int:
         """Add the operations of a custom algorithm for a collective, given by kind and bytes."""
         word, size = what
         traces = self.settings.custom[word]
@@ -543,43 +533,40 @@ class _Converter:
                 f"{traces[0].path}: the algorithm is for {len(traces)} ranks, but there are "
                 f"{self.ranks}"
             )
-        self.custom_calls[trace.rank] += 1
-        call = self.custom_calls[trace.rank]
-        self._check_order(trace, node, "", call - 1, what)
+        self.custom_calls[node.rank] += 1
+        call = self.custom_calls[node.rank]
+        self._check_order(node, "", call - 1, what)
         whole = None
         if size or word == "barrier":
             if call not in self.composed:
                 self.composed[call] = self.out.composed(word, size)
             whole = self.composed[call]
-        own = traces[trace.rank]
+        own = traces[node.rank]
         last: dict[int, int] = {}
         waited: set[int] = set()
         for inner, waits in self._nodes(own):
             before = [last[other] for other in waits] or after
             waited.update(waits)
             if inner.type in (NodeType.COMM_SEND, NodeType.COMM_RECV):
-                last[inner.id] = self._message(own, inner, before, None, call, whole)
+                last[inner.id] = self._message(inner, before, None, call, whole)
             elif inner.type is NodeType.COMM_COLL:
-                own.fail(inner, "an algorithm is made of sends and receives")
+                inner.fail("an algorithm is made of sends and receives")
             else:
-                time = self._duration_ps(own, inner) if inner.type is NodeType.COMP else 0
+                time = self._duration_ps(inner) if inner.type is NodeType.COMP else 0
                 last[inner.id] = self.out.calc(
-                    trace.rank, time, after=before, part_of=whole, name=inner.name
+                    node.rank, time, after=before, part_of=whole, name=inner.name
                 )
         ends = [end for inner_id, end in last.items() if inner_id not in waited]
-        return self.out.calc(trace.rank, 0, after=ends or after, part_of=whole, name=node.name)
+        return self.out.calc(node.rank, 0, after=ends or after, part_of=whole, name=node.name)
 
     # --- Consistency of the ranks ---------------------------------------------------------------
 
-    def _check_order(
-        self, trace: Trace, node: Node, group: str, instance: int, what: tuple[str, int]
-    ) -> None:
+    def _check_order(self, node: Node, group: str, instance: int, what: tuple[str, int]) -> None:
         """Raise an error if members of a group run different collectives or another order."""
         kind, size = what
-        found = self.signatures.setdefault((group, instance), (kind, size, trace.rank))
+        found = self.signatures.setdefault((group, instance), (kind, size, node.rank))
         if found[:2] != what:
-            trace.fail(
-                node,
+            node.fail(
                 f"collective {instance} of {f'group {shown(group)}' if group else 'all ranks'} is "
                 f"{kind} of {size} bytes here, but {found[0]} of {found[1]} bytes for rank "
                 f"{found[2]}",
@@ -587,9 +574,9 @@ class _Converter:
                 "the same collectives, in the order of their ids",
             )
 
-    def _count(self, trace: Trace, node: Node, group: str, kind: str = "") -> int:
+    def _count(self, node: Node, group: str, kind: str = "") -> int:
         """Count a collective of a group; return how many of its kind the rank had before."""
-        found = self.calls.setdefault((group, kind), {}).setdefault(trace.rank, [])
+        found = self.calls.setdefault((group, kind), {}).setdefault(node.rank, [])
         found.append(node)
         return len(found) - 1
 
@@ -624,9 +611,8 @@ class _Converter:
             if rest == 0:
                 continue
             more, less = ("sent", "received") if rest > 0 else ("received", "sent")
-            trace, node = self.first_message[src, dst, tag, rest > 0]
-            trace.warning(
-                node,
+            node = self.first_message[src, dst, tag, rest > 0]
+            node.warning(
                 f"from rank {src} to {dst} with tag {tag & _MAX_TAG} {abs(rest)} bytes more are "
                 f"{more} than {less}" + (f": rank {dst} waits for ever" if rest < 0 else ""),
                 None,

@@ -11,7 +11,6 @@ import json
 import re
 from dataclasses import dataclass, field
 from enum import IntEnum
-from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -72,6 +71,34 @@ class Node:
     attributes: dict[str, Any]
     """Attribute values by name: numbers, booleans, texts, or lists of them."""
     inputs: str = ""
+    trace: Trace = field(kw_only=True, compare=False, repr=False)
+
+    @property
+    def rank(self) -> int:
+        """The rank of the trace."""
+        return self.trace.rank
+
+    def fail(self, message: str, hint: str | None = None) -> NoReturn:
+        """Raise an error at this node."""
+        place = in_file(self.trace.path, f"node {self.id} {shown(self.name)}")
+        self.trace.findings.fail(message, place, hint)
+
+    def warning(self, message: str, hint: str | None = None, kind: str | None = None) -> None:
+        """Add a warning about this node."""
+        text = f"{self.trace.path}: node {self.id} {shown(self.name)}: {message}"
+        self.trace.findings.warning(text, hint, kind)
+
+    def whole(self, key: str, high: int, default: int | None = None) -> int:
+        """Read an attribute as a whole number. It may have any numeric type."""
+        value = self.attributes.get(key)
+        if value is None:
+            if default is None:
+                self.fail(f"the attribute {key} is missing")
+            return default
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        found = whole(str(value)) if not isinstance(value, float) else None
+        return bounded(found, str(value), key, (0, high), self.fail)
 
 
 @dataclass(slots=True)
@@ -84,18 +111,6 @@ class Trace:
     findings: Findings = field(default_factory=Findings)
     rank: int = 0
 
-    def fail(self, node: Node, message: str, hint: str | None = None) -> NoReturn:
-        """Raise an error at a node."""
-        place = in_file(self.path, f"node {node.id} {shown(node.name)}")
-        self.findings.fail(message, place, hint)
-
-    def warning(
-        self, node: Node, message: str, hint: str | None = None, kind: str | None = None
-    ) -> None:
-        """Add a warning about a node."""
-        text = f"{self.path}: node {node.id} {shown(node.name)}: {message}"
-        self.findings.warning(text, hint, kind)
-
     def check_version(self) -> None:
         """Warn of a schema version whose fields may differ from the known ones."""
         numbers = re.fullmatch(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})(-.*)?", self.version, re.ASCII)
@@ -107,18 +122,6 @@ class Trace:
                 "known are 0.0.4 to 1.0.2-chakra.0.0.4",
                 f"unknown versions of the schema: {shown(self.version)}",
             )
-
-    def whole(self, node: Node, key: str, high: int, default: int | None = None) -> int:
-        """Read an attribute as a whole number. It may have any numeric type."""
-        value = node.attributes.get(key)
-        if value is None:
-            if default is None:
-                self.fail(node, f"the attribute {key} is missing")
-            return default
-        if isinstance(value, float) and value.is_integer():
-            value = int(value)
-        found = whole(str(value)) if not isinstance(value, float) else None
-        return bounded(found, str(value), key, (0, high), partial(self.fail, node))
 
 
 def find(path: Path, findings: Findings) -> list[Path]:
@@ -192,7 +195,7 @@ class _Reader:
                 trace.version = message.version or _version(message)
                 trace.check_version()
             else:
-                node = self._node(message, start, what)
+                node = self._node(message, trace, start, what)
                 if node.id in seen:
                     self.fail(f"byte {start}: the id {node.id} is that of an earlier node")
                 seen.add(node.id)
@@ -203,7 +206,7 @@ class _Reader:
         for node in trace.nodes:
             for other in node.data_deps:
                 if other not in seen:
-                    trace.fail(node, f"it waits for node {other}, which does not exist")
+                    node.fail(f"it waits for node {other}, which does not exist")
         return trace
 
     def _span(self, data: bytes, at: int) -> tuple[int, int]:
@@ -234,7 +237,7 @@ class _Reader:
         except (DecodeError, UnicodeDecodeError, ValueError) as error:
             self.fail(f"byte {at}: {what} cannot be read: {error}")
 
-    def _node(self, message: Any, at: int, what: str) -> Node:
+    def _node(self, message: Any, trace: Trace, at: int, what: str) -> Node:
         try:
             kind = NodeType(message.type)
         except ValueError:
@@ -248,6 +251,7 @@ class _Reader:
             message.duration_micros,
             {a.name: _value(a) for a in message.attr},
             message.inputs.values,
+            trace=trace,
         )
 
 
@@ -281,29 +285,29 @@ def groups_of_text(
     return {key: tuple(listed) for key, listed in found.items()}
 
 
-def groups_of_node(trace: Trace, node: Node, ranks: int) -> dict[str, tuple[int, ...]]:
+def groups_of_node(node: Node, ranks: int) -> dict[str, tuple[int, ...]]:
     """Parse the groups of a METADATA node, such as ``[{"pg_name": "1", "ranks": [0, 1]}]``.
 
     PyTorch writes them as a text, which is the only text in a list of inputs.
     """
-    where = f"{trace.path}: node {node.id}"
+    where = f"{node.trace.path}: node {node.id}"
     text = node.inputs.strip()
     if text.startswith("['") and text.endswith("']"):
         text = text[2:-2]
-    found = load_json(where, text, trace.findings)
+    found = load_json(where, text, node.trace.findings)
     if isinstance(found, list) and len(found) == 1 and isinstance(found[0], str):
-        found = load_json(where, found[0], trace.findings)
+        found = load_json(where, found[0], node.trace.findings)
     groups = {}
     for entry in found if isinstance(found, list) else [None]:
         if not isinstance(entry, dict) or "pg_name" not in entry:
-            trace.fail(node, 'expected a list of groups such as {"pg_name": "1", "ranks": [0, 1]}')
+            node.fail('expected a list of groups such as {"pg_name": "1", "ranks": [0, 1]}')
         name = str(entry["pg_name"])
         listed = entry.get("ranks", [])
         if listed == []:
             # The default group lists no ranks and contains all.
             groups[name] = tuple(range(ranks))
         elif wrong := _wrong_members(listed, ranks):
-            trace.findings.fail(f"{where}: group {shown(name)}: {wrong}")
+            node.trace.findings.fail(f"{where}: group {shown(name)}: {wrong}")
         else:
             groups[name] = tuple(listed)
     return groups
