@@ -1,5 +1,5 @@
-//! The sending half of a NIC with a receiver-driven transport, which takes the place of the
-//! receiving half too.
+//! The sending half of a NIC with a receiver-driven transport. It also replaces the receiving
+//! half.
 
 use super::half::{Common, SendingHalf};
 use super::reach::OUT_OF_REACH;
@@ -10,7 +10,7 @@ use crate::sink::Sink;
 use crate::transport::{Context, Frames, Transport};
 use crate::units::{Rate, Time};
 
-/// A transport with its parameters.
+/// A receiver-driven transport with its parameters.
 #[derive(Debug)]
 pub(super) struct Driven<T: Transport> {
     transport: T,
@@ -34,7 +34,7 @@ impl<T: Transport> Driven<T> {
         }
     }
 
-    /// Calls the transport, and records which classes then have packets to send.
+    /// Calls the transport, then stores which classes have packets to send.
     fn act<S: Sink, R>(
         &mut self,
         now: Time,
@@ -91,7 +91,7 @@ impl<T: Transport> SendingHalf for Driven<T> {
         sink: &mut S,
     ) -> Option<PacketId> {
         while let Some(class) = nic.egress.next_class(&nic.config, port) {
-            // NIC-02, CBFC-15: frames of a hop scheme wait with the replies
+            // NIC-02, CBFC-15: control frames for the neighbour are in the reply queue
             let frame = nic.egress.replies.pop(port, class, arena);
             if frame.is_some() {
                 return frame;
@@ -134,7 +134,7 @@ impl<T: Transport> SendingHalf for Driven<T> {
         self.transport.for_each_flow(&self.frames, &mut visit);
     }
 
-    /// Does nothing: flows of a transport wait for their receivers, and are not listed by class.
+    /// Does nothing: flows of a receiver-driven transport wait for the receiver, not for a class.
     fn for_each_unsent(&self, _: &Common, _: u16, _: u8, _: &mut dyn FnMut(&FlowStart)) {}
 
     fn waiting_credits(&self) -> u64 {

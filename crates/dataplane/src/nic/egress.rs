@@ -1,5 +1,5 @@
 //! The sending side of a NIC without its congestion control: flows, and the order in which they
-//! send. `flow.rs` has the states of a flow, `pauses.rs` parks flows and resumes them, `timers.rs`
+//! send. `flow.rs` has the states of a flow, `pauses.rs` pauses and resumes flows, `timers.rs`
 //! has their timers.
 
 use super::flow::{Flow, State};
@@ -19,7 +19,8 @@ use crate::sink::Sink;
 use crate::units::{NEVER, Rate, Time};
 use crate::wait::Wait;
 
-/// A circular list of flows, served one packet at a time.
+/// Flows of a port and class that may send, linked by [`Flow::link`]. They are served in round
+/// robin, one packet at a time.
 #[derive(Clone, Copy, Debug)]
 struct Ring {
     head: FlowSlot,
@@ -29,22 +30,22 @@ struct Ring {
 #[derive(Clone, Debug)]
 pub(super) struct Port {
     pub rate: Rate,
-    /// Classes with flows in the ring.
+    /// Classes with flows that may send.
     ring_mask: ClassSet,
     /// Classes that may not send: a copy of [`Gate::closed`].
     pub closed: ClassSet,
     rings: Vec<Ring>,
-    /// Used instead of the rings if flows have another order.
+    /// Used instead of the rings if flows are not served in round robin.
     ordered: Vec<Ordered>,
     pub queues: Vec<NicQueue>,
 }
 
-/// A queue, which the neighbour can pause: one flow, or several if there are more flows than
+/// A queue that the neighbour can pause. It has one flow, or several if there are more flows than
 /// queues.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NicQueue {
     users: u32,
-    /// First parked flow.
+    /// First flow that waits because the queue or the flow is paused.
     pub parked: FlowSlot,
     pub paused: bool,
 }
@@ -57,24 +58,23 @@ impl NicQueue {
     };
 }
 
-/// The sending side of a NIC: its ports, and the flows of its sending half, unless the half stores
-/// them itself.
+/// The sending side of a NIC: its ports, and its flows unless the sending half stores the flows.
 #[derive(Debug)]
 pub(crate) struct Egress {
     pub(super) flows: Vec<Flow>,
     free: FlowSlot,
     pub(super) ports: Vec<Port>,
     timers: FlowTimers,
-    /// Reasons why the ports do not send.
+    /// Pauses and missing credits, for which ports do not send.
     pub gate: Gate,
-    /// Receivers that can be reached; `None`: all.
+    /// Receivers that can be reached over working links, or `None` if all can be reached.
     pub(super) reach: Option<Reach>,
     /// Queued ACKs, NAKs and CNPs.
     pub replies: Replies,
 }
 
 impl Egress {
-    /// Creates the sending side of ports with these rates, for frames of `classes` classes.
+    /// Creates the sending side of ports with these rates, for frames of `classes` traffic classes.
     pub fn new(config: &NicConfig, classes: usize, rates: &[Rate]) -> Self {
         let ring = Ring {
             head: FlowSlot::NONE,
@@ -100,13 +100,13 @@ impl Egress {
         }
     }
 
-    /// Returns the lowest class that has packets and is not closed. Replies of a closed class may
-    /// be sent if the host does not pause replies.
+    /// Returns the lowest class that has packets and may send. Replies of a paused class may be
+    /// sent if the host does not pause replies.
     #[inline]
     pub fn next_class(&self, config: &NicConfig, port: u16) -> Option<u8> {
         let p = &self.ports[port as usize];
         let replies = self.replies.ready(port);
-        let free = if config.host.ack_pausable { 0 } else { replies }; // NS3-21
+        let free = if config.host.ack_pausable { 0 } else { replies }; // NS3-21: ACKs not paused
         let ready = (p.ring_mask | replies) & !p.closed | free;
         (ready != 0).then(|| ready.trailing_zeros() as u8)
     }
@@ -116,12 +116,14 @@ impl Egress {
         self.ports.len() as u16
     }
 
-    /// Sets the classes of which a receiver-driven transport has packets to send. It uses no rings.
+    /// Sets the classes in which a receiver-driven transport has packets to send. Such a transport
+    /// does not use the send rings.
     pub fn set_ready(&mut self, port: u16, classes: ClassSet) {
         self.ports[port as usize].ring_mask = classes;
     }
 
-    /// Starts a flow and returns its slot. The flow is blocked until it is revived.
+    /// Starts a flow and returns its slot. The flow is blocked until the sending half finds that it
+    /// may send.
     pub fn start<S: Sink>(
         &mut self,
         now: Time,
@@ -169,8 +171,8 @@ impl Egress {
         slot
     }
 
-    /// Returns the queue of a new flow: an unused queue that is not paused, else an unused one,
-    /// else one by hash.
+    /// Selects the queue of a new flow and counts the flow there. Prefers an unused queue that is
+    /// not paused, then any unused queue. Otherwise the hash of the flow selects the queue.
     // BFC-11
     fn take_queue(&mut self, config: &NicConfig, start: &FlowStart) -> u16 {
         let queues = &mut self.ports[start.port as usize].queues;
@@ -195,7 +197,7 @@ impl Egress {
     }
 
     /// Removes and returns the first timer if it has expired. Otherwise schedules a call of the NIC
-    /// for it.
+    /// at the time of that timer.
     #[inline]
     pub fn due_timer<S: Sink>(&mut self, now: Time, sink: &mut S) -> Option<FlowTimer> {
         self.timers.due(now, &self.flows, sink)
@@ -207,7 +209,8 @@ impl Egress {
         self.timers.set(at, FlowTimer { flow, kind, slot }, sink);
     }
 
-    /// Adds a flow that may send to the end of its ring, or to the order that is used instead.
+    /// Adds a flow that may send to the end of its send ring, or to the ordered list if the port
+    /// uses no rings.
     pub fn enter_ring<S: Sink>(&mut self, slot: FlowSlot, sink: &mut S) {
         let flow = &mut self.flows[slot.index()];
         flow.state = State::Ready;
@@ -231,7 +234,7 @@ impl Egress {
         }
     }
 
-    /// Adds a flow to its ring if it waited for its pace and may send now.
+    /// Adds a flow to its send ring if it waited for its pacing time and that time has come.
     pub fn pace<S: Sink>(&mut self, now: Time, slot: FlowSlot, sink: &mut S) {
         let flow = &self.flows[slot.index()];
         if flow.state == State::Paced && flow.next_ps <= now {
@@ -241,7 +244,8 @@ impl Egress {
         }
     }
 
-    /// Returns true if the receiver of a flow can be reached again. The flow is blocked then.
+    /// Returns true if the receiver of a flow was unreachable and can be reached again. Then sets
+    /// the flow to `Blocked`.
     // LNK-13
     pub fn rejoin(&mut self, slot: FlowSlot) -> bool {
         let back = self.flows[slot.index()].state == State::Cut && !self.is_cut(slot);
@@ -251,7 +255,7 @@ impl Egress {
         back
     }
 
-    /// Removes and returns the flow whose turn it is.
+    /// Removes the flow that sends next in a class of a port, and returns its slot.
     pub fn leave_ring(&mut self, port: u16, class: u8) -> Option<FlowSlot> {
         let p = &mut self.ports[port as usize];
         if let Some(ordered) = p.ordered.get_mut(class as usize) {
@@ -274,28 +278,27 @@ impl Egress {
         Some(slot)
     }
 
-    /// Prefetches what a port that sends, or a timer, accesses first.
+    /// Prefetches the memory that a sending port, or a timer, reads first.
     #[inline]
     pub fn prefetch_port(&self, port: u16) {
         self.prefetch_sending(port);
         self.timers.prefetch();
     }
 
-    /// Prefetches the queues of replies of a port, and what the port needs to send. Changes no
-    /// state.
+    /// Prefetches the reply queues of a port, and the state of the port. Changes no state.
     #[inline]
     pub fn prefetch_replies(&self, port: u16) {
         self.replies.prefetch(port);
         self.prefetch_sending(port);
     }
 
-    /// Prefetches what a port that sends accesses first.
+    /// Prefetches the state of a port.
     #[inline]
     pub fn prefetch_sending(&self, port: u16) {
         prefetch(&self.ports, port as usize);
     }
 
-    /// Prefetches the rings and queues of a port. Returns the flow of the next timer.
+    /// Prefetches the send rings and queues of a port. Returns the flow of the next timer.
     #[inline]
     pub fn prefetch_rings(&self, port: u16) -> Option<FlowSlot> {
         if let Some(port) = self.ports.get(port as usize) {
@@ -326,7 +329,7 @@ impl Egress {
         match flow.state {
             State::Ready => flow.state = State::Leaving,
             State::Parked => {
-                // Unlink it from the parked flows of its queue.
+                // Unlink the flow from the parked flows of its queue.
                 let link = flow.link;
                 if queue.parked == slot {
                     queue.parked = link;
@@ -358,7 +361,7 @@ impl Egress {
         }
     }
 
-    /// Frees a slot that no list contains.
+    /// Frees the slot of a flow that is in no ring and in no list of waiting flows.
     pub fn release(&mut self, slot: FlowSlot) {
         let flow = &mut self.flows[slot.index()];
         flow.state = State::Free;
@@ -366,7 +369,7 @@ impl Egress {
         self.free = slot;
     }
 
-    /// Returns true if a flow waits for its pace.
+    /// Returns true if a flow waits because of its pacing rate.
     pub fn is_pacing(&self) -> bool {
         self.flows.iter().any(|flow| flow.state == State::Paced)
     }
@@ -400,12 +403,12 @@ impl Egress {
         }
     }
 
-    /// Returns true if the receiver of the flow in a slot cannot be reached.
+    /// Returns true if no path leads to the receiver of the flow in `slot`.
     pub fn is_cut(&self, slot: FlowSlot) -> bool {
         self.cuts(&self.flows[slot.index()].start)
     }
 
-    /// Returns true if the receiver of a flow of any sending half cannot be reached.
+    /// Returns true if no path leads to the receiver of a flow.
     pub fn cuts(&self, start: &FlowStart) -> bool {
         let reach = self.reach.as_ref();
         reach.is_some_and(|reach| reach.cuts(start.src, start.dst))

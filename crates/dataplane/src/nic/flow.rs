@@ -7,22 +7,22 @@ use crate::reliability::{Progress, Repair};
 use crate::units::{NEVER, Time};
 use crate::wait::Wait;
 
-/// Reason for which a flow waits.
+/// State of a flow at its sender: the reason why it waits, or its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// It is in the ring.
+    /// May send, and is in the send ring of its port and class.
     Ready,
-    /// Must not send before `next_ps`.
+    /// Waits for its pacing time `next_ps`.
     Paced,
-    /// It has no packet that it may send until an acknowledgement arrives.
+    /// Waits for an acknowledgement: its window is full, or all its packets have been sent.
     Blocked,
-    /// Its queue is paused.
+    /// Its queue, or the flow itself, is paused.
     Parked,
     /// Its destination is paused.
     Waiting,
-    /// Its receiver cannot be reached.
+    /// Its receiver cannot be reached, because links are down.
     Cut,
-    /// Finished, but still linked in a ring.
+    /// Finished, but still linked in a send ring.
     Leaving,
     /// The slot is free.
     Free,
@@ -36,12 +36,12 @@ pub(super) struct Flow {
     pub link: FlowSlot,
     /// Class of its frames.
     pub class: u8,
-    /// Queue of the NIC that it uses.
+    /// Index of its queue at the port of the NIC.
     pub queue: u16,
-    /// Index of its queue pair and of the control of the queue pair. A flow that shares no queue
-    /// pair: its slot.
+    /// Index of its queue pair, which is also the index of the congestion control. Equals the slot
+    /// of the flow if queue pairs are not shared.
     pub pair: u32,
-    /// Number of packets.
+    /// Number of packets of the whole flow.
     pub packets: u32,
     /// Next packet number to send.
     pub next: u32,
@@ -50,14 +50,14 @@ pub(super) struct Flow {
     /// All packets below this number have been sent at least once.
     pub reached: u32,
     pub retransmitted: u32,
-    /// Earliest start of the next packet.
+    /// Pacing time: earliest start of the next packet.
     pub next_ps: Time,
-    /// Time of the last progress: an ACK, or a first packet in flight.
+    /// Time at which the last new ACK arrived, or at which a packet was sent with none in flight.
     pub progress_ps: Time,
-    /// Time at which the packet was sent that requests an acknowledgement and has none; [`NEVER`]:
-    /// no packet does.
+    /// Time at which the flow sent a packet that requests an acknowledgement and has not received
+    /// it, or [`NEVER`] if there is no such packet.
     pub asked_ps: Time,
-    /// True if a timer [`TimerKind::Rise`](super::timers::TimerKind::Rise) is set.
+    /// True if the timer [`TimerKind::Rise`](super::timers::TimerKind::Rise) is set.
     pub rising: bool,
     /// State of the loss recovery.
     pub repair: Repair,
@@ -66,14 +66,14 @@ pub(super) struct Flow {
 }
 
 impl Flow {
-    /// Returns the payload bytes that it has not sent yet, or must send again.
+    /// Returns the number of payload bytes that the flow must still send, or send again.
     // NIC-30
     pub const fn remaining(&self) -> u64 {
         let sent = self.next as u64 * self.start.path.mtu as u64;
         self.start.bytes.saturating_sub(sent)
     }
 
-    /// Returns true if this is the flow with this number, and it has not finished.
+    /// Returns true if this flow has the ID `number` and has not finished.
     #[inline]
     pub const fn is_open(&self, number: u32) -> bool {
         self.start.flow == number && !matches!(self.state, State::Free | State::Leaving)
@@ -91,7 +91,7 @@ impl Flow {
         self.next >= self.packets
     }
 
-    /// Returns the number of the packet that is sent now: a lost one, or a new one.
+    /// Returns the number of the packet to send now: a lost packet if there is one, else a new one.
     pub fn take_number(&mut self, now: Time) -> u32 {
         if let Some(psn) = self.repair.next_lost(self.acked) {
             self.repair.sent_again(now, psn);
@@ -101,7 +101,7 @@ impl Flow {
         self.next - 1
     }
 
-    /// Returns what a flow waits for that may send no packet.
+    /// Returns the reason for the wait of a flow that may not send: full window, or no data left.
     pub const fn blocked_by(&self) -> Wait {
         if self.next < self.packets {
             Wait::Window

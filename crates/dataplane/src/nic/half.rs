@@ -34,12 +34,12 @@ impl Common {
     }
 }
 
-/// Decides when the packets of flows are sent. There is a sending half for each control of senders,
-/// for each receiver-driven transport, and for the host of the ns-3 simulator. The NIC selects its
-/// half once per call.
+/// Decides when the packets of flows are sent. There is a sending half for each congestion control
+/// of a sender, for each receiver-driven transport, and for the host of the ns-3 simulator. The
+/// compiler generates code for each half: a call of the NIC branches once to the code of its half.
 pub(crate) trait SendingHalf {
-    /// Starts a flow. Flows with the same `pair` share a queue pair, if the half has state that
-    /// they can share.
+    /// Starts a flow. Flows with the same `pair` share a queue pair if the half supports shared
+    /// queue pairs.
     fn start<S: Sink>(
         &mut self,
         now: Time,
@@ -49,8 +49,8 @@ pub(crate) trait SendingHalf {
         sink: &mut S,
     );
 
-    /// Handles a reply to a flow of this NIC. `arrived` has its port. A receiver-driven transport
-    /// also gets all other frames of flows.
+    /// Handles a reply to a flow of this NIC. `arrived` is the ingress port and the frame. A
+    /// receiver-driven transport also handles data packets and all other frames of flows here.
     fn receive<S: Sink>(
         &mut self,
         now: Time,
@@ -60,7 +60,7 @@ pub(crate) trait SendingHalf {
         sink: &mut S,
     );
 
-    /// Returns the packet that leaves by `port`, whose link is free.
+    /// Removes and returns the next packet to send at `port`, whose link is free.
     fn transmit<S: Sink>(
         &mut self,
         now: Time,
@@ -73,7 +73,7 @@ pub(crate) trait SendingHalf {
     /// Handles the timers that have expired. The time was passed to [`Sink::wake`].
     fn timer<S: Sink>(&mut self, now: Time, nic: &mut Common, arena: &mut Arena, sink: &mut S);
 
-    /// Handles a time that was passed to [`Sink::call`]. Most halves use only `wake`.
+    /// Handles a timer that was set with [`Sink::call`]. Most halves use only `Sink::wake`.
     fn called<S: Sink>(&mut self, _now: Time, _nic: &mut Common, _what: u32, _sink: &mut S) {}
 
     /// Queues a reply (ACK, NAK or CNP) of this NIC.
@@ -88,8 +88,8 @@ pub(crate) trait SendingHalf {
         nic.egress.replies.send(port, id, arena, sink);
     }
 
-    /// Handles a notice that a data packet of a flow of this NIC was dropped. Only recoveries for
-    /// controls of senders have such notices.
+    /// Handles the notification that a data packet of a flow of this NIC was dropped. Only the loss
+    /// recovery of senders with a congestion control uses such notifications.
     // REC-30
     fn dropped<S: Sink>(
         &mut self,
@@ -101,13 +101,13 @@ pub(crate) trait SendingHalf {
     ) {
     }
 
-    /// Handles a change of the receivers that can be reached. The default is for halves whose flows
-    /// do not wait for that.
+    /// Handles a change of the receivers that can be reached. The default does nothing, for halves
+    /// whose flows do not wait for reachable receivers.
     // LNK-13
     fn reach_changed<S: Sink>(&mut self, _now: Time, _nic: &mut Common, _sink: &mut S) {}
 
-    /// Handles a link at `port` that failed or recovered. Returns the replies that were queued
-    /// there, besides those of [`Egress`].
+    /// Handles the failure or recovery of the link at `port`. Returns the replies that the half
+    /// itself had queued for this port. [`Egress`] has the other replies.
     fn link<S: Sink>(
         &mut self,
         _now: Time,
@@ -122,13 +122,13 @@ pub(crate) trait SendingHalf {
     /// Counts deferred work at the end of a run. Most halves defer nothing.
     fn settle<S: Sink>(&mut self, _now: Time, _nic: &mut Common, _sink: &mut S) {}
 
-    /// Prefetches what an acknowledgement of the flow in this slot will access. Changes no state.
+    /// Prefetches the memory that an ACK of the flow in `slot` will read. Changes no state.
     fn prefetch(&self, _nic: &Common, _slot: FlowSlot) {}
 
     /// Calls `visit` with every unfinished flow.
     fn for_each_flow(&self, nic: &Common, visit: &mut dyn FnMut(&Unfinished));
 
-    /// Calls `visit` with every flow of a port and class that has something left to send.
+    /// Calls `visit` with every flow of a port and class that has bytes left to send.
     // SPFC-44
     fn for_each_unsent(
         &self,
@@ -138,17 +138,17 @@ pub(crate) trait SendingHalf {
         visit: &mut dyn FnMut(&FlowStart),
     );
 
-    /// Returns true if calls of `transmit` have effects even if no packet can be sent.
+    /// Returns true if calls of `transmit` change state even if no packet can be sent.
     fn is_polled(&self) -> bool {
         false
     }
 
-    /// Returns the number of queued replies, besides those of [`Egress`].
+    /// Returns the number of replies that the half itself has queued, without those of [`Egress`].
     fn queued(&self, _arena: &Arena) -> u64 {
         0
     }
 
-    /// Returns the number of credits that were created and not sent.
+    /// Returns the number of credits that a receiver-driven transport has created and not sent.
     fn waiting_credits(&self) -> u64 {
         0
     }

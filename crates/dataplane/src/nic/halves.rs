@@ -1,4 +1,5 @@
-//! The sending halves that a NIC can have: one for each control of the list, and the others.
+//! The sending halves that a NIC can have: one for each congestion control and transport, and
+//! special ones.
 
 use super::driven::Driven;
 use super::scan::Scan;
@@ -27,7 +28,7 @@ macro_rules! define_with {
         }
 
         impl Half {
-            /// Creates the sending half that a configuration selects, for ports of these rates.
+            /// Creates the sending half that the configuration selects, for ports with these rates.
             pub fn new(config: &NicConfig, classes: usize, ports: &[Rate]) -> Self {
                 if config.host.arbiter == Arbiter::Scan {
                     return Self::Scan(Box::new(Scan::new()));
@@ -43,14 +44,14 @@ macro_rules! define_with {
                 }
             }
 
-            /// True if a receiver-driven transport takes the place of the receiver.
+            /// Returns true if the half is a receiver-driven transport, which also receives data.
             #[inline]
             pub const fn receives(&self) -> bool {
                 matches!(self, $(Self::$other(_))|*)
             }
         }
 
-        /// Calls a method of whichever half it is.
+        /// Calls a method of the sending half, with code specialised for its type.
         macro_rules! each {
             ($self:expr, $half:ident => $call:expr) => {
                 match $self {

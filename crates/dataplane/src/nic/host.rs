@@ -34,8 +34,8 @@ impl Host {
         }
     }
 
-    /// Adds a frame that arrived. Returns the time at which its processing ends if no other frame
-    /// waits.
+    /// Adds a frame that arrived. If no other frame waits, returns the time at which the processing
+    /// of this frame ends.
     // NIC-40, NIC-41
     pub fn take(&mut self, now: Time, port: u16, id: PacketId, arena: &Arena) -> Option<Time> {
         if let Some(rate) = self.config.rate {
@@ -72,7 +72,7 @@ impl Host {
         self.waiting.front().map(|frame| frame.done_ps)
     }
 
-    /// Returns the number of frames that wait to be processed, for the audit.
+    /// Returns the number of frames that wait to be processed, for the invariant checks.
     pub fn waiting(&self) -> u64 {
         self.waiting.len() as u64
     }

@@ -1,4 +1,4 @@
-//! A flow at its receiver: what has arrived, and which marks of ECN must be reported.
+//! A flow at its receiver: which packets have arrived, and when a CNP must report ECN marks.
 
 use crate::config::NicConfig;
 use crate::packet::{Packet, flag};
@@ -9,14 +9,14 @@ use crate::units::{NEVER, Time};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Incoming {
     pub received: Received,
-    /// One above the highest packet number that arrived, if the sender sprays.
+    /// One above the highest packet number that arrived, if the sender sprays packets over paths.
     pub highest: u32,
     /// True if a marked packet has arrived since the last ACK.
     pub marked: bool,
-    /// True if a marked packet has arrived in the current interval of CNPs (DCQCN-32).
+    /// True if a marked packet has arrived in the current CNP interval (DCQCN-32).
     noted: bool,
-    /// Time of the last CNP, or start of the current interval if intervals run from the first
-    /// packet on; [`NEVER`]: none yet.
+    /// Time of the last CNP, or start of the current CNP interval if intervals run from the first
+    /// packet on. [`NEVER`] before the first CNP or packet.
     notified_ps: Time,
 }
 
@@ -50,8 +50,8 @@ impl Incoming {
         due
     }
 
-    /// Like [`Self::notify`], if intervals run from the flow's first packet on. The mark of that
-    /// packet counts at once. Later marks count at the end of their interval.
+    /// Like [`Self::notify`], if CNP intervals run from the flow's first packet on. A mark of the
+    /// first packet causes a CNP at once. Later marks cause a CNP after the end of their interval.
     // DCQCN-32
     #[cold]
     #[inline(never)]

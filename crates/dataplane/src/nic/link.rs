@@ -1,4 +1,4 @@
-//! Links that fail and recover, at the host of one end. The rules are in `specs/links.md`.
+//! Failure and recovery of a link at a NIC. The rules are in `specs/links.md`.
 
 use std::sync::Arc;
 
@@ -12,9 +12,9 @@ use crate::sink::{DropCause, Sink};
 use crate::units::Time;
 
 impl Nic {
-    /// Handles a link at a port that failed or recovered. Both ends detect the change at the same
-    /// instant and reset: nothing is paused, and replies queued at the port are lost. Returns the
-    /// number of lost replies. The driver does not call a dead port.
+    /// Handles the failure or recovery of the link at a port. Both ends detect it at the same
+    /// instant and reset: all pauses end, and replies queued at the port are lost. Returns the
+    /// number of lost replies. While a link is down, the simulator requests no packet of its port.
     // LNK-20, LNK-21, LNK-23
     pub fn link<S: Sink>(
         &mut self,
@@ -42,9 +42,9 @@ impl Nic {
         lost.len() as u64
     }
 
-    /// Sets which endpoints can reach each other. `parts` contains the network part of each
-    /// endpoint, or [`CUT_OFF`](super::CUT_OFF); `None`: all can. Flows to unreachable receivers
-    /// wait.
+    /// Sets which endpoints can reach each other. `parts` contains the index of the network
+    /// partition of each endpoint, or [`CUT_OFF`](super::CUT_OFF). With `None` all endpoints can
+    /// reach each other. Flows to unreachable receivers wait.
     // LNK-13
     pub fn reach<S: Sink>(&mut self, now: Time, parts: Option<&Arc<[u32]>>, sink: &mut S) {
         self.common.egress.reach = parts.map(|parts| Reach(Arc::clone(parts)));

@@ -1,11 +1,12 @@
 //! The NIC: which flow sends next, how fast, and what happens after a loss.
 //!
-//! `egress.rs` holds ports, flows and their schedule, `pauses.rs` applies pauses to them.
-//! `receiver.rs` receives data and creates the replies. A sending half (`half.rs`) decides when
-//! packets are sent and handles the replies: one for each control of senders (`sender.rs`, with
-//! `cc/` and `reliability/`), and that of the ns-3 simulator (`scan.rs`, with `ns3/`). Each
-//! receiver-driven transport has a sending half that also receives (`driven.rs`, with
-//! `transport/`). The rules are in `specs/nic.md`.
+//! `egress.rs` has the ports, the flows and their send order, `pauses.rs` pauses and resumes them.
+//! `receiver.rs` receives data and creates the replies (ACK, NAK, CNP). A sending half
+//! (`half.rs`) decides when packets are sent and handles the replies. There is one for each
+//! congestion control of a sender (`sender.rs`, with `cc/` and `reliability/`), and one that
+//! copies the host of the ns-3 simulator (`scan.rs`, with `ns3/`). Each receiver-driven transport
+//! has a sending half that also receives data (`driven.rs`, with `transport/`). The driver is the
+//! program that calls the NIC: the simulator or a live host. The rules are in `specs/nic.md`.
 
 mod driven;
 pub(crate) mod egress;
@@ -45,19 +46,19 @@ use halves::{Half, each};
 use host::Host;
 pub use reach::{CUT_OFF, OUT_OF_REACH};
 
-/// A NIC with one or several ports. Give it flows, packets and the time.
+/// A NIC with one or several ports. The caller passes flows, packets and the time to its methods.
 #[derive(Debug)]
 pub struct Nic {
     common: Common,
     half: Half,
-    /// Schemes of its links.
+    /// Schemes of the links at its ports (for example credits or link-level retry).
     links: Option<Box<Links>>,
     /// Frames that the host has not processed yet, if processing takes time.
     host: Option<Box<Host>>,
 }
 
 impl Nic {
-    /// Creates a NIC whose ports have these rates, for frames of `classes` classes.
+    /// Creates a NIC whose ports have these rates, for frames of `classes` traffic classes.
     #[must_use]
     pub fn new(config: &Arc<NicConfig>, classes: usize, ports: &[Rate]) -> Self {
         Self {
@@ -69,7 +70,7 @@ impl Nic {
     }
 
     /// Sets the configuration of the neighbouring switch, and the rates and one-way delays of the
-    /// links. The driver calls this before the first packet.
+    /// links. The driver (simulator or live host) calls this before the first packet.
     pub fn set_neighbour(&mut self, switch: &SwitchConfig, links: &[(Rate, Time)]) {
         let site = LinkSite {
             ports: links,
@@ -82,14 +83,15 @@ impl Nic {
     /// Starts a flow on a queue pair of its own.
     ///
     /// # Panics
-    /// If the flow has no bytes or more than [`MAX_FLOW_PACKETS`], or its port or class is not one
-    /// of this NIC.
+    /// If the flow has no bytes or more than [`MAX_FLOW_PACKETS`] packets, or if this NIC has no
+    /// such port or class.
     pub fn start<S: Sink>(&mut self, now: Time, flow: &FlowStart, sink: &mut S) {
         self.start_on(now, flow, None, sink);
     }
 
     /// Starts a flow. With [`Sending::Paired`](crate::config::Sending::Paired), flows with the same
-    /// number `pair` share a queue pair. They have the same ends and class.
+    /// `pair` (ID of a queue pair) share that queue pair. These flows have the same source,
+    /// destination and class.
     // NIC-50
     pub fn start_on<S: Sink>(
         &mut self,
@@ -107,19 +109,20 @@ impl Nic {
         each!(&mut self.half, half => half.start(now, &mut self.common, flow, pair, sink));
     }
 
-    /// Prefetches the record of the NIC. Changes no state.
+    /// Prefetches this struct into the cache. Changes no state.
     #[inline]
     pub fn prefetch(&self) {
         prefetch_whole(self);
     }
 
-    /// Prefetches what a port that will send, or a timer, accesses first.
+    /// Prefetches the memory that a call of `transmit` for a port, or of `timer`, reads first.
     #[inline]
     pub fn prefetch_port(&self, port: u16) {
         self.common.egress.prefetch_port(port);
     }
 
-    /// Prefetches what they access next.
+    /// Prefetches the memory that `transmit` and `timer` read after that of
+    /// [`Self::prefetch_port`].
     #[inline]
     pub fn prefetch_rings(&self, port: u16) {
         if let Some(slot) = self.common.egress.prefetch_rings(port) {
@@ -127,8 +130,8 @@ impl Nic {
         }
     }
 
-    /// Prefetches what a frame that arrives soon by `port` will access: the flow of an ACK, or the
-    /// queues for the reply to another frame. Changes no state.
+    /// Prefetches the memory for a frame that arrives soon at `port`: the flow of an ACK, or the
+    /// reply queues if the frame is not an ACK. Changes no state.
     #[inline]
     pub fn prefetch_arrival(&self, port: u16, id: PacketId, arena: &Arena) {
         if arena.hot(id).kind() == Kind::Ack {
@@ -139,14 +142,14 @@ impl Nic {
         }
     }
 
-    /// Handles a frame that has arrived completely by `port`.
+    /// Handles a frame that has arrived completely at `port`.
     ///
     /// # Panics
-    /// The driver guarantees that `port` is a port of this NIC. Of an ACK, NAK or CNP it also
-    /// guarantees that `slot` is a place of this NIC and that the flow there has the acknowledged
-    /// packets; of data that payload and remaining bytes belong to one flow. Debug builds check
-    /// this. A driver of real frames checks it first. Frames between neighbours may have any
-    /// content.
+    /// The caller guarantees that `port` is a port of this NIC. For an ACK, NAK or CNP it also
+    /// guarantees that `slot` is a flow slot of this NIC and that the flow in it has the
+    /// acknowledged packets. For data it guarantees that payload and remaining bytes are consistent
+    /// with one flow. Debug builds check this. A caller that receives real frames must check it.
+    /// Control frames between neighbours may have any content.
     #[inline]
     pub fn receive<S: Sink>(
         &mut self,
@@ -195,7 +198,7 @@ impl Nic {
         }
     }
 
-    /// Handles the frames that the host has processed, and schedules a call for the next.
+    /// Handles the frames that the host has processed, and schedules a call for the next frame.
     fn process<S: Sink>(&mut self, now: Time, arena: &mut Arena, sink: &mut S) {
         while let Some((port, id)) = self.host.as_mut().and_then(|h| h.next(now, arena)) {
             self.link_left(now, port, id, arena, sink);
@@ -206,8 +209,8 @@ impl Nic {
         }
     }
 
-    /// Handles the record of a frame that left this NIC by `port` and was dropped. Data is sent
-    /// again in its turn, a reply at once.
+    /// Handles the notification that a frame which this NIC sent by `port` was dropped. `id` is the
+    /// dropped frame. A reply is queued again at once. Data is sent again when the flow may send.
     // REC-30, REC-33
     pub fn returned<S: Sink>(
         &mut self,
@@ -273,8 +276,9 @@ impl Nic {
         Some(id)
     }
 
-    /// Handles all timers that have expired at `now`. The driver calls this at each time that the
-    /// NIC passed to [`Sink::wake`]. A call at another time has no effect.
+    /// Handles all timers that have expired at `now`. The driver (simulator or live host) calls
+    /// this at each time that the NIC passed to [`Sink::wake`]. A call at another time has no
+    /// effect.
     pub fn timer<S: Sink>(&mut self, now: Time, arena: &mut Arena, sink: &mut S) {
         if self.host.is_some() {
             self.process(now, arena, sink);
@@ -288,7 +292,7 @@ impl Nic {
         }
     }
 
-    /// Returns true if its links expect no frame of their neighbours, so that a run may end.
+    /// Returns true if its link schemes expect no frame from the neighbours, so that a run may end.
     #[must_use]
     pub fn is_at_rest(&self) -> bool {
         self.links.as_ref().is_none_or(|links| links.is_at_rest())
@@ -329,7 +333,8 @@ impl Nic {
         self.links.iter().flat_map(|links| links.counted(true))
     }
 
-    /// Handles a frame that arrived damaged by `port`, whose link numbers frames.
+    /// Handles a frame that arrived with a bit error at `port`, whose link scheme numbers frames
+    /// (link-level retry).
     pub fn receive_damaged<S: Sink>(
         &mut self,
         now: Time,
@@ -341,14 +346,14 @@ impl Nic {
         self.link_accepts(now, (port, true), id, arena, sink);
     }
 
-    /// Returns true if a flow waits for its pace.
+    /// Returns true if a flow waits because of its pacing rate.
     #[must_use]
     pub fn is_pacing(&self) -> bool {
         self.common.egress.is_pacing()
     }
 
-    /// Returns the classes of a port that may not send, as bit sets: paused by the neighbour, and
-    /// without credit.
+    /// Returns two bit sets of classes of a port that may not send: those that the neighbour
+    /// paused, and those without credit.
     #[must_use]
     pub fn held_classes(&self, port: u16) -> (ClassSet, ClassSet) {
         let gate = &self.common.egress.gate;
@@ -361,7 +366,7 @@ impl Nic {
         &self.common.counters
     }
 
-    /// Returns the number of pauses of the neighbours that expired.
+    /// Returns the number of pauses by neighbours whose pause time expired.
     #[must_use]
     pub fn expired_pauses(&self) -> u64 {
         self.common.egress.gate.expired_pauses()
@@ -385,7 +390,7 @@ impl Nic {
         each!(&self.half, half => half.for_each_unsent(common, port, class, &mut visit));
     }
 
-    /// Returns the number of queued replies, for the audit.
+    /// Returns the number of queued replies (ACK, NAK, CNP), for the invariant checks.
     #[must_use]
     pub fn queued_replies(&self, arena: &Arena) -> u64 {
         let own = self.common.egress.replies.len(arena);

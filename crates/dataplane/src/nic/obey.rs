@@ -1,4 +1,4 @@
-//! Frames between a NIC and its neighbour: pauses and resumes, and the schemes of the link.
+//! Control frames between a NIC and its neighbour (pause, resume), and calls of the link schemes.
 
 use super::Nic;
 use super::pauses::HostPorts;
@@ -9,8 +9,8 @@ use crate::sink::Sink;
 use crate::units::Time;
 
 impl Nic {
-    /// Applies a frame of the neighbour to a port. Frames that the NIC is configured to ignore
-    /// change nothing.
+    /// Handles a control frame that arrived from the neighbour at `port`, for example a pause.
+    /// Frames of hop schemes that the NIC is configured to ignore have no effect.
     pub(super) fn obey<S: Sink>(
         &mut self,
         now: Time,
@@ -30,7 +30,7 @@ impl Nic {
         arena.free(id);
     }
 
-    /// Calls the schemes of the links, if there are any.
+    /// Calls the link schemes, if there are any.
     fn with_links<S: Sink, R>(
         &mut self,
         now: Time,
@@ -42,8 +42,7 @@ impl Nic {
         self.links.as_mut().map(|links| call(links, ports))
     }
 
-    /// Reports an arrived frame to the schemes of the links. Returns true if the NIC is to handle
-    /// it.
+    /// Reports an arrived frame to the link schemes. Returns true if the NIC must handle the frame.
     #[inline(never)]
     pub(super) fn link_accepts<S: Sink>(
         &mut self,
@@ -59,8 +58,8 @@ impl Nic {
         .unwrap_or(true)
     }
 
-    /// Reports to the schemes of the links that a frame has arrived and, unless the host keeps it,
-    /// has left the buffer. Returns true if the NIC is to handle it.
+    /// Reports to the link schemes that a frame has arrived and, unless the host must process it
+    /// first, has left the receive buffer. Returns true if the NIC must handle the frame.
     #[inline(never)]
     pub(super) fn link_receives<S: Sink>(
         &mut self,
@@ -77,7 +76,8 @@ impl Nic {
         is_accepted
     }
 
-    /// Returns the decision of the link schemes on the next frame of a port.
+    /// Returns the decision of the link schemes on the next transmission of a port: any packet, a
+    /// frame of the link scheme, or none.
     #[inline(never)]
     pub(super) fn link_turn<S: Sink>(
         &mut self,
@@ -90,8 +90,7 @@ impl Nic {
             .unwrap_or(Turn::Free)
     }
 
-    /// Reports to the link schemes that the host has processed a packet, so that it leaves the
-    /// buffer.
+    /// Reports to the link schemes that a packet has left the receive buffer.
     #[inline(never)]
     pub(super) fn link_left<S: Sink>(
         &mut self,
@@ -120,7 +119,7 @@ impl Nic {
         self.with_links(now, arena, sink, |links, ports| links.sent(ports, port, id));
     }
 
-    /// Handles the timers of the links that are due.
+    /// Handles the timers of the link schemes that have expired.
     #[inline(never)]
     pub(super) fn serve_links<S: Sink>(&mut self, now: Time, arena: &mut Arena, sink: &mut S) {
         self.with_links(now, arena, sink, |links, ports| links.timer(ports));

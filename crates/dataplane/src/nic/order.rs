@@ -1,4 +1,4 @@
-//! Flows of a port and class that may send, in an order other than the ring.
+//! Flows of a port and class that may send, in an order other than round robin.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -9,14 +9,14 @@ use crate::flow::FlowStart;
 use crate::hash::mix32;
 use crate::ids::FlowSlot;
 
-/// Flows that may send, in order.
+/// Flows that may send, in the order in which they send.
 #[derive(Clone, Debug)]
 pub(super) enum Ordered {
     Shortest(BinaryHeap<Reverse<Remaining>>),
     Cyclic(Cyclic),
 }
 
-/// A ready flow, ordered by its remaining bytes when it became ready, then by its flow number.
+/// A ready flow, ordered by its remaining bytes when it became ready, then by its flow ID.
 // NIC-30
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Remaining {
@@ -25,7 +25,7 @@ pub(super) struct Remaining {
     slot: FlowSlot,
 }
 
-/// Ready flows in the order of their drawn numbers, and the flow that was served last.
+/// Ready flows in the order of their pseudo-random numbers, and the flow that was served last.
 // NIC-31
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cyclic {
@@ -33,7 +33,7 @@ pub(super) struct Cyclic {
     last: Numbered,
 }
 
-/// A ready flow, ordered by a drawn number, then by its flow number.
+/// A ready flow, ordered by a pseudo-random number, then by its flow ID.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Numbered {
     number: u32,
@@ -42,7 +42,8 @@ struct Numbered {
 }
 
 impl Ordered {
-    /// Creates the structure for an order, or returns `None` if flows are in a ring.
+    /// Creates an empty list of flows with this send order, or returns `None` for round robin,
+    /// which uses a ring.
     pub fn new(order: FlowOrder) -> Option<Self> {
         match order {
             FlowOrder::Ring => None,
@@ -51,7 +52,7 @@ impl Ordered {
         }
     }
 
-    /// Adds the flow in a slot, with its remaining bytes.
+    /// Adds the flow in `slot`, which has `bytes` left to send.
     pub fn push(&mut self, start: &FlowStart, bytes: u64, slot: FlowSlot) {
         let flow = start.flow;
         match self {

@@ -10,56 +10,56 @@ use crate::ids::FlowSlot;
 use crate::mixed::MixedMap;
 use crate::units::Time;
 
-/// Reason for reports why a message that has not begun does not send.
+/// Text for reports: the reason why a message that has not begun sends no packet.
 const BEHIND: &str = "waits for an earlier message of its queue pair";
 
-/// State of a queue pair beside one of its flows. Bytes are payload.
+/// State of the messages of a queue pair other than a given one. All bytes are payload.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Beside {
-    /// Bytes in flight of its other messages.
+    /// Bytes in flight of the other messages.
     pub in_flight: u64,
-    /// Bytes of all messages before this one.
+    /// Total size of all messages before the given one.
     pub before: u64,
-    /// Bytes of later messages that have been sent.
+    /// Bytes sent of messages after the given one.
     pub after: u64,
-    /// Highest acknowledged byte of all messages.
+    /// Highest acknowledged byte of the queue pair, counted over all its messages.
     pub acknowledged: u64,
 }
 
-/// The queue pairs of a NIC. [`Flow::pair`] is the index of the queue pair of a flow. If none is
-/// shared, each flow has its own.
+/// The queue pairs of a NIC. [`Flow::pair`] is the index of the queue pair of a flow. If queue
+/// pairs are not shared, each flow has its own.
 #[derive(Debug)]
 pub(super) struct Pairs {
     shared: Option<Box<Shared>>,
 }
 
 impl Pairs {
-    /// Creates queue pairs without flows. `shared`: several messages can have the same queue pair.
+    /// Creates an empty set of queue pairs. `shared` is true if messages can share a queue pair.
     pub fn new(shared: bool) -> Self {
         Self {
             shared: shared.then(Box::default),
         }
     }
 
-    /// True if several messages can have the same queue pair.
+    /// Returns true if several messages can share a queue pair.
     #[inline]
     pub const fn are_shared(&self) -> bool {
         self.shared.is_some()
     }
 
-    /// True if the flow can begin now. Otherwise it is kept until [`Self::next`].
+    /// Returns true if the flow can begin now. Otherwise stores it until [`Self::next`] returns it.
     pub fn admit(&mut self, flows: &[Flow], flow: &FlowStart, pair: Option<u32>) -> bool {
         (self.shared.as_mut()).is_none_or(|shared| shared.admit(flows, flow, pair))
     }
 
-    /// Starts a flow in this slot, on the queue pair with this number, or on its own. Returns true
-    /// if the queue pair is new.
+    /// Starts a flow in `slot`, on the queue pair with the ID `number` or on its own queue pair.
+    /// Returns true if the queue pair is new.
     pub fn begin(&mut self, flow: &mut Flow, slot: FlowSlot, number: Option<u32>) -> bool {
         flow.pair = slot.bits();
         (self.shared.as_mut()).is_none_or(|shared| shared.begin(flow, slot, number))
     }
 
-    /// Returns what the queue pair of the flow in a slot has beside this flow.
+    /// Returns the state of the other messages of the queue pair of the flow in `slot`.
     #[inline(always)]
     pub fn beside(&self, flows: &[Flow], slot: FlowSlot, mtu: u16) -> Beside {
         match &self.shared {
@@ -85,22 +85,22 @@ impl Pairs {
         }
     }
 
-    /// Returns the time from which the queue pair of a flow may send, as far as its other messages
-    /// are concerned.
+    /// Returns the earliest time at which the pacing rate of a shared queue pair lets it send again
+    /// after its last packet. Returns 0 if queue pairs are not shared.
     #[inline]
     pub fn next_ps(&self, flow: &Flow) -> Time {
         (self.shared.as_ref()).map_or(0, |shared| shared.of(flow).next_ps)
     }
 
-    /// Returns the nth flow that has begun on the shared queue pair of a flow.
+    /// Returns the slot of the `nth` unfinished flow on the shared queue pair of a flow, if any.
     #[inline]
     pub fn nth(&self, flow: &Flow, nth: usize) -> Option<FlowSlot> {
         let open = &self.shared.as_ref()?.of(flow).open;
         open.get(nth).map(|open| open.0)
     }
 
-    /// Returns the flow that can begin after a flow has sent everything or has finished, and the
-    /// number of their queue pair.
+    /// Returns the flow that can begin after the flow in `slot` has sent all packets or has
+    /// finished, and the ID of their queue pair.
     #[inline]
     pub fn next(&mut self, flows: &[Flow], slot: FlowSlot) -> Option<(FlowStart, u32)> {
         self.shared.as_mut()?.next(flows, slot)
@@ -126,22 +126,23 @@ impl Pairs {
 /// A queue pair. Its congestion control has the same index.
 #[derive(Debug, Default)]
 struct Pair {
-    /// Messages that have begun and not finished, in this order: slots, and the bytes before them.
+    /// Messages that have begun and not finished, in the order of their start: the slot, and the
+    /// total size of all earlier messages.
     open: Vec<(FlowSlot, u64)>,
     /// Messages that have not begun.
     waiting: VecDeque<FlowStart>,
-    /// Bytes of all messages that have begun.
+    /// Total size of all messages that have begun.
     bytes: u64,
-    /// Highest acknowledged byte.
+    /// Highest acknowledged byte, counted over all messages.
     acknowledged: u64,
-    /// Earliest start of its next packet.
+    /// Earliest start of the next packet of the queue pair.
     next_ps: Time,
-    /// Its number in the workload; `None`: it belongs to one flow, and ends with it.
+    /// ID of the queue pair in the workload. `None`: it belongs to one flow, and ends with it.
     number: Option<u32>,
 }
 
 impl Pair {
-    /// Returns true if the message that began last has sent everything.
+    /// Returns true if the message that began last has sent all its packets.
     fn is_free(&self, flows: &[Flow]) -> bool {
         let last = self.open.last();
         last.is_none_or(|open| flows[open.0.index()].has_sent_all())
@@ -152,9 +153,9 @@ impl Pair {
 #[derive(Debug, Default)]
 struct Shared {
     pairs: Vec<Pair>,
-    /// Index of each queue pair by its number in the workload.
+    /// Index in `pairs` of each queue pair, by its ID in the workload.
     known: MixedMap<u32, u32>,
-    /// Indices of queue pairs that have ended.
+    /// Indices in `pairs` of queue pairs that have ended.
     free: Vec<u32>,
 }
 
@@ -167,7 +168,7 @@ impl Shared {
         &mut self.pairs[flow.pair as usize]
     }
 
-    /// Returns the index of the queue pair with this number, and true if it is new.
+    /// Returns the index of the queue pair with this ID, and true if it was created now.
     fn of_number(&mut self, number: Option<u32>) -> (u32, bool) {
         if let Some(&known) = number.and_then(|number| self.known.get(&number)) {
             return (known, false);

@@ -1,4 +1,4 @@
-//! Implements `Ports` for a NIC: how frames from a neighbour and link schemes change its ports.
+//! Implements `Ports` for a NIC: pauses and resumes by frames of a neighbour or by link schemes.
 
 use super::egress::{Egress, NicQueue};
 use super::half::Common;
@@ -10,7 +10,7 @@ use crate::ports::Ports;
 use crate::sink::Sink;
 use crate::units::Time;
 
-/// The ports of a NIC with the time, the packets and the driver.
+/// The ports of a NIC, with the current time, the packets and the sink of events.
 pub(super) struct HostPorts<'a, S> {
     now: Time,
     nic: &'a mut Common,
@@ -19,7 +19,7 @@ pub(super) struct HostPorts<'a, S> {
 }
 
 impl Common {
-    /// Returns the ports.
+    /// Returns the ports for calls of hop schemes and link schemes.
     pub(super) const fn ports<'a, S>(
         &'a mut self,
         now: Time,
@@ -99,7 +99,8 @@ impl<S: Sink> Ports for HostPorts<'_, S> {
         }
     }
 
-    /// Releases a parked flow after a resume. A pause parks the flow when its turn comes.
+    /// After a resume, moves the flow to the send ring. Does nothing after a pause: the flow is
+    /// parked when it would send next.
     fn set_flow(&mut self, port: u16, flow: u32, queue: u16, on: bool, changed: bool) {
         if !on && changed && self.nic.egress.unpark_flow(port, queue, flow, self.sink) {
             self.sink.kick(port);
@@ -120,8 +121,8 @@ impl<S: Sink> Ports for HostPorts<'_, S> {
 }
 
 impl Egress {
-    /// Moves a list of parked flows into the send rings. Flows that are still paused are parked
-    /// again when their turn comes.
+    /// Moves a linked list of parked flows into the send rings. A flow that is still paused is
+    /// parked again when it would send next.
     fn release_parked<S: Sink>(&mut self, first: FlowSlot, sink: &mut S) {
         let mut slot = first;
         while slot != FlowSlot::NONE {
@@ -138,8 +139,8 @@ impl Egress {
         self.release_parked(first, sink);
     }
 
-    /// Moves a flow into the send ring if it is parked at a queue. Returns false if there is no
-    /// such queue.
+    /// Moves the flow with the ID `number` into the send ring if it is parked at the queue. Returns
+    /// false if there is no such queue.
     // BFC-37
     fn unpark_flow<S: Sink>(&mut self, port: u16, queue: u16, number: u32, sink: &mut S) -> bool {
         let nth = usize::from(queue);

@@ -1,4 +1,4 @@
-//! A flow at its sender with its queue pair: what it may send, and how replies change its state.
+//! A flow at its sender with its queue pair: when it may send, and how replies change its state.
 
 use super::flow::Flow;
 use super::pairs::Beside;
@@ -10,9 +10,9 @@ use crate::properties::Property;
 use crate::reliability::{Lost, News, Reply};
 use crate::units::{NEVER, Time};
 
-/// A control that a NIC can be compiled for.
+/// A congestion control for which the code of a NIC can be compiled.
 pub(crate) trait Chosen: Control {
-    /// Its parameters in the configuration of a NIC that was made for it.
+    /// Returns the parameters of this control from the configuration of a NIC that uses it.
     fn parameters(config: &NicConfig) -> &Self::Config;
 }
 
@@ -36,7 +36,7 @@ impl Chosen for Mixed {
     }
 }
 
-/// A flow with everything that decides whether it sends.
+/// A flow with all state that decides if it may send.
 pub(super) struct Active<'a, C: Chosen> {
     pub flow: &'a mut Flow,
     pub control: &'a mut C,
@@ -46,20 +46,20 @@ pub(super) struct Active<'a, C: Chosen> {
 }
 
 impl<C: Chosen> Active<'_, C> {
-    /// True if the window lets the flow send, or if otherwise no acknowledgement would arrive that
-    /// could open it.
+    /// Returns true if the window permits a packet. Also returns true if no packet in flight
+    /// requests an acknowledgement, because then the window could never open again.
     // NIC-04, NIC-09
     #[inline]
     pub fn may_send(&mut self, now: Time) -> bool {
         self.fits(now) || self.config.ack_every > 1 && self.flow.must_ask()
     }
 
-    /// True if the flow has a packet to send, and less in flight than its window.
+    /// Returns true if the flow has a packet to send, and fewer bytes in flight than its window.
     // NIC-04
     #[inline]
     pub fn fits(&mut self, now: Time) -> bool {
         let (flow, mtu) = (&*self.flow, self.config.mtu);
-        // REC-14, REC-31: a lost packet has its place in the window already.
+        // REC-14, REC-31: the bytes of a lost packet already count as in flight.
         if flow.repair.next_lost(flow.acked).is_some() {
             return true;
         }
@@ -73,7 +73,7 @@ impl<C: Chosen> Active<'_, C> {
         in_flight < window
     }
 
-    /// Returns the first byte of the queue pair that has not been sent.
+    /// Returns the number of the first byte of the queue pair that has not been sent.
     // NIC-52
     #[inline]
     pub fn first_unsent(&self) -> u64 {
@@ -89,7 +89,7 @@ impl<C: Chosen> Active<'_, C> {
             .on_feedback(self.parameters, path, now, feedback);
     }
 
-    /// Returns the next packet of the flow, which is now sent.
+    /// Creates the next packet of the flow and updates the flow: the packet is sent now.
     #[inline(always)]
     pub fn next_packet(
         &mut self,
@@ -144,7 +144,7 @@ impl<C: Chosen> Active<'_, C> {
         (hot, cold)
     }
 
-    /// Returns the marks of the packet that is now sent.
+    /// Returns the bits that the congestion control sets in the header of the packet sent now.
     // NIC-55
     #[inline]
     pub fn mark(&mut self, now: Time, cold: &Cold) -> u8 {
@@ -167,8 +167,8 @@ impl<C: Chosen> Active<'_, C> {
         f64::from(hot.size) * 8e12 / self.control.rate_bps(parameters, path, now)
     }
 
-    /// Makes a packet request an acknowledgement, because the flow must wait after it. Does nothing
-    /// if every packet gets one.
+    /// Makes a packet request an acknowledgement, because the flow must wait after this packet.
+    /// Does nothing if the receiver acknowledges every packet.
     // NIC-09
     #[inline]
     pub fn ask(&mut self, now: Time, hot: &mut Packet) {
@@ -186,7 +186,7 @@ impl<C: Chosen> Active<'_, C> {
             .bytes_below(self.flow.acked, self.config.mtu)
     }
 
-    /// Returns the number of bytes up to which all bytes of the queue pair are acknowledged.
+    /// Returns the number of acknowledged bytes of the queue pair, counted from its first byte.
     // NIC-52
     #[inline]
     pub fn acked_bytes_of_pair(&self) -> u64 {
@@ -194,13 +194,13 @@ impl<C: Chosen> Active<'_, C> {
         own.max(self.beside.acknowledged)
     }
 
-    /// Applies the packet numbers of an ACK or NAK to the flow.
+    /// Updates the flow with the packet numbers of an ACK or NAK.
     #[inline(always)]
     pub fn read(&mut self, now: Time, packet: &Packet, cold: &Cold) -> News {
         let before = self.acked_bytes();
         let flow = &mut *self.flow;
         if cold.sent_ps >= flow.asked_ps {
-            flow.asked_ps = NEVER; // NIC-09: this answers the packet that asked, or a later one.
+            flow.asked_ps = NEVER; // NIC-09: the requested ACK, or the ACK of a later packet
         }
         debug_assert!(
             packet.psn <= flow.packets,
@@ -228,12 +228,13 @@ impl<C: Chosen> Active<'_, C> {
         self.flow.repair.on_reply(&at, &reply)
     }
 
-    /// Reports a loss to the congestion control, and goes back if everything is sent again.
+    /// Reports a loss to the congestion control. Resets the next packet number to the first
+    /// unacknowledged packet if all packets in flight must be sent again.
     pub fn lose(&mut self, now: Time, lost: Lost, timeout: bool) {
         if lost == Lost::Nothing {
             return;
         }
-        self.flow.asked_ps = NEVER; // NIC-09: the packet that asked may be the one that is lost.
+        self.flow.asked_ps = NEVER; // NIC-09: the packet that requested an ACK may be lost
         let snd_nxt = self.first_unsent();
         self.inform(now, &Feedback::Loss(Loss { snd_nxt, timeout }));
         if lost == Lost::All {

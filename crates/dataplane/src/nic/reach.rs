@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
-/// Reason for which a flow waits if no path leads to its receiver.
+/// Text for reports: the reason why a flow waits if no path leads to its receiver.
 pub const OUT_OF_REACH: &str = "its receiver cannot be reached";
 
-/// Part number of an endpoint whose own link is down. No other endpoint reaches it.
+/// Index of the network partition of an endpoint whose own link is down. No other endpoint can
+/// reach it.
 pub const CUT_OFF: u32 = u32::MAX;
 
-/// Network part of every endpoint. Endpoints of the same part can reach each other.
+/// Index of the network partition of every endpoint. Endpoints of the same partition can reach
+/// each other.
 // LNK-13
 #[derive(Clone, Debug)]
 pub(super) struct Reach(pub Arc<[u32]>);

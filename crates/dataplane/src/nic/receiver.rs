@@ -17,7 +17,7 @@ use crate::units::{NEVER, Time};
 type Replies = [Option<PacketId>; 2];
 
 impl Common {
-    /// Handles a data packet. Its record becomes the ACK or NAK if one is due.
+    /// Handles a data packet. If it must be answered, its memory is reused for the ACK or NAK.
     pub fn data<S: Sink>(
         &mut self,
         now: Time,
@@ -90,8 +90,8 @@ impl Common {
         [Some(id), cnp]
     }
 
-    /// Handles a packet of a flow that was complete at `done_ps`. The last ACK may have been lost,
-    /// so it is repeated.
+    /// Handles a packet of a flow that was complete at `done_ps`. Repeats the last ACK, because it
+    /// may have been lost.
     // NIC-14
     fn repeated(
         &mut self,
@@ -118,7 +118,7 @@ impl Common {
     }
 }
 
-/// Counts a data packet by the decision of the receiver.
+/// Counts a data packet (new, duplicate, out of order) and its reply.
 #[inline]
 fn count(counters: &mut NicCounters, answer: &Answer, payload: u16) {
     if answer.fresh {
@@ -134,7 +134,7 @@ fn count(counters: &mut NicCounters, answer: &Answer, payload: u16) {
     }
 }
 
-/// Returns the hash of the reverse path, which may use other links than the path of the data.
+/// Returns the ECMP hash of replies. The reverse path may use other links than the data path.
 // NIC-15
 const fn backward(config: &NicConfig, hash: u32) -> u32 {
     if config.spray.is_some() {
@@ -149,9 +149,9 @@ const fn backward(config: &NicConfig, hash: u32) -> u32 {
 /// Contents of an ACK or NAK.
 struct Reply {
     kind: Kind,
-    /// The receiver has all packets below this number.
+    /// Next expected packet number: the receiver has all packets below it.
     expected: u32,
-    /// True if the reply echoes a mark of ECN.
+    /// True if the reply echoes an ECN mark.
     echo: bool,
     /// Time at which the flow was complete, or [`NEVER`].
     done_ps: Time,

@@ -1,9 +1,9 @@
-//! The sending half of a NIC as the ns-3 simulator has it: one port, one queue of replies, a list
-//! of queue pairs that is scanned for the next sender, and one alarm for the whole port (rules in
-//! `specs/ns3.md`).
+//! The sending half of a NIC that copies the host of the ns-3 simulator: one port, one queue of
+//! replies, a list of queue pairs that is scanned for the next sender, and one pacing timer for the
+//! whole port (rules in `specs/ns3.md`).
 //!
-//! The single alarm affects results: a queue pair that is blocked by its window can prevent the
-//! alarm of a queue pair that only waits for its pacing time.
+//! The single timer affects results: a queue pair that is blocked by its window can prevent the
+//! timer of a queue pair that only waits for its pacing time.
 
 use super::egress::Egress;
 use super::half::{Common, SendingHalf};
@@ -22,7 +22,7 @@ use crate::sink::Sink;
 use crate::units::{Time, cut_serialisation_ps};
 use crate::wait::Wait;
 
-/// State of a flow, from its start until it is out of the list and has no pending timer.
+/// State of a flow, from its start until it is removed from the list and has no pending timer.
 #[derive(Debug)]
 struct Pair {
     start: FlowStart,
@@ -41,13 +41,13 @@ struct Pair {
     next_ps: Time,
     /// Size of the last packet sent, in bytes.
     last_bytes: u16,
-    /// Number of pending control timers.
+    /// Number of pending timers of the congestion control.
     clocks: u8,
     /// True if the flow is in the list of queue pairs.
     listed: bool,
 }
 
-/// The control whose whole-number form flows have.
+/// Returns the parameters of the congestion control. Flows use its integer implementation.
 fn control(config: &NicConfig) -> &ControlConfig {
     match &config.control {
         Sending::Control(control) => control,
@@ -73,7 +73,7 @@ impl Pair {
 }
 
 impl Pair {
-    /// Returns what the flow waits for. Pauses of its port do not count.
+    /// Returns the reason why the flow waits, without pauses of classes of its port.
     fn wait(&self, config: &NicConfig, egress: &Egress) -> Wait {
         if !self.unsent() {
             Wait::Answers
@@ -87,7 +87,8 @@ impl Pair {
     }
 }
 
-/// What a call of [`Scan::called`] is about, in the three highest bits of its argument.
+/// Value of the three highest bits of the argument of [`Scan::called`] for the pacing timer. Higher
+/// values mean a timer of a congestion control: [`TICKS`], in this order.
 const WAKE: u32 = 1;
 const TICKS: [Tick; 3] = [Tick::Alpha, Tick::Decrease, Tick::Increase];
 const WHAT_SHIFT: u32 = 29;
@@ -98,16 +99,16 @@ const WHICH: u32 = (1 << WHAT_SHIFT) - 1;
 pub(crate) struct Scan {
     pairs: Vec<Pair>,
     free: Vec<FlowSlot>,
-    /// Slots of the queue pairs, in the order of their start.
+    /// Slots of the queue pairs, in the order in which their flows started.
     list: Vec<FlowSlot>,
     /// Index in `list` of the queue pair that sent last.
     last: usize,
     replies: Fifo,
     /// Class of the queued replies.
     reply_class: u8,
-    /// Time at which the alarm of the port expires, if it is set.
+    /// Time at which the pacing timer of the port expires, if it is set.
     wake_ps: Option<Time>,
-    /// Number of the last alarm. Alarms with smaller numbers are cancelled.
+    /// Number of the last pacing timer that was set. Earlier pacing timers are cancelled.
     wakes: u32,
 }
 
@@ -126,8 +127,8 @@ impl Scan {
     }
 
     /// NS3-24: searches the list once for a queue pair that may send, starting after the last
-    /// sender. If the search meets finished pairs, all finished pairs from the first of them on are
-    /// removed. The index of the last sender is not corrected for that.
+    /// sender. If the search reaches finished pairs, it removes all finished pairs from the lowest
+    /// index reached on. The removal does not correct the index of the last sender.
     fn scan(&mut self, now: Time, config: &NicConfig, egress: &Egress) -> Option<usize> {
         let paused = egress.closed_classes(0);
         let count = self.list.len();
@@ -153,8 +154,8 @@ impl Scan {
         found
     }
 
-    /// Removes the finished pairs from index `from` on. Returns the new index of the pair at
-    /// `found`.
+    /// Removes all finished pairs with an index of at least `from`. Returns the new index of the
+    /// pair that was at index `found`.
     fn compact(&mut self, from: usize, found: Option<usize>) -> Option<usize> {
         let mut kept = from;
         let mut moved = found;
@@ -183,9 +184,9 @@ impl Scan {
         }
     }
 
-    /// NS3-25: sets the alarm when no pair may send. It expires at the earliest pacing time of all
-    /// pairs with unsent packets, even if they wait for something else. It is not set if that time
-    /// has passed.
+    /// NS3-25: sets the pacing timer when no pair may send. The timer expires at the earliest
+    /// pacing time of all pairs with unsent packets, even of pairs that wait for another reason. It
+    /// is not set if that time has passed.
     fn set_alarm<S: Sink>(&mut self, now: Time, sink: &mut S) {
         if self.wake_ps.is_some() {
             return;
@@ -197,7 +198,7 @@ impl Scan {
         }
     }
 
-    /// Reports what each flow waits for, if the driver observes that.
+    /// Reports why each flow waits, if the simulator records delay breakdowns.
     // BLM-11
     fn note_waits<S: Sink>(&self, nic: &Common, sink: &mut S) {
         if sink.wants(NodeEvent::FLOW_WAITS) {
@@ -237,7 +238,7 @@ impl Scan {
             pair.reached = pair.next;
             counters.payload_bytes += u64::from(payload);
         }
-        // NS3-32: the rate of this moment sets the earliest start of the next packet.
+        // NS3-32: the present rate determines the earliest start of the next packet.
         pair.last_bytes = size;
         pair.next_ps = now + cut_serialisation_ps(u64::from(size), pair.control.rate_bps());
         let hot = Packet {
@@ -397,12 +398,12 @@ impl SendingHalf for Scan {
                 self.note_waits(nic, sink);
                 arena.free(id);
             }
-            // NS3-23: scenarios have notifications on ACKs only.
+            // NS3-23: only ACKs carry CNPs here, so other frames are not used.
             _ => arena.free(id),
         }
     }
 
-    /// Adds a reply to the only queue of replies.
+    /// Adds a reply to the reply queue. All replies share this queue.
     fn reply<S: Sink>(
         &mut self,
         _nic: &mut Common,
@@ -446,7 +447,7 @@ impl SendingHalf for Scan {
         None
     }
 
-    /// Does nothing, because alarms arrive by `called`.
+    /// Does nothing, because all timers of this half expire by calls of `called`.
     fn timer<S: Sink>(&mut self, _: Time, _: &mut Common, _: &mut Arena, _: &mut S) {}
 
     fn called<S: Sink>(&mut self, now: Time, nic: &mut Common, arg: u32, sink: &mut S) {
@@ -513,7 +514,7 @@ impl SendingHalf for Scan {
         }
     }
 
-    /// A scan drops flows that have finished, also where none may send.
+    /// Returns true: `transmit` removes finished flows from the list even if no flow may send.
     fn is_polled(&self) -> bool {
         true
     }

@@ -1,5 +1,6 @@
-//! The sending half of a NIC with a control of senders. A flow sends when its window and its pace
-//! permit it. Replies, timeouts and notices change them.
+//! The sending half of a NIC whose senders have a congestion control. A flow sends when its window
+//! and its pacing rate permit it. ACKs, NAKs, CNPs, timeouts and notifications of switches change
+//! window and rate.
 
 use super::flow::State;
 use super::half::{Common, SendingHalf};
@@ -23,7 +24,7 @@ pub(super) struct Sender<C> {
 }
 
 impl<C: Chosen> Sender<C> {
-    /// Creates a sender without flows. `shared`: several messages can have the same queue pair.
+    /// Creates a sender without flows. `shared` is true if messages can share a queue pair.
     pub fn new(shared: bool) -> Self {
         Self {
             controls: Vec::new(),
@@ -31,8 +32,8 @@ impl<C: Chosen> Sender<C> {
         }
     }
 
-    /// Records a new flow, on the shared queue pair with this number or on its own. Creates the
-    /// congestion control of a new queue pair. The flow is blocked until it is revived.
+    /// Adds a new flow, on the shared queue pair with the ID `number` or on its own queue pair.
+    /// Creates the congestion control of a new queue pair. The flow is blocked until `join`.
     fn begin<S: Sink>(
         &mut self,
         now: Time,
@@ -54,8 +55,8 @@ impl<C: Chosen> Sender<C> {
         slot
     }
 
-    /// Starts the next message of a queue pair after the flow in a slot has sent everything.
-    /// Returns its port if it may send by `by_ps` and is in the ring.
+    /// Starts the next message of a queue pair after the flow in `slot` has sent all packets.
+    /// Returns the port of that message if it may send by `by_ps` and is in the send ring.
     // NIC-50
     fn begin_next<S: Sink>(
         &mut self,
@@ -70,7 +71,7 @@ impl<C: Chosen> Sender<C> {
         ready.then_some(flow.port)
     }
 
-    /// Revives all flows of the queue pair of the flow in a slot, because they share a window.
+    /// Calls `revive` for all flows of the queue pair of the flow in `slot`: they share a window.
     // NIC-51
     #[inline]
     fn revive_pair<S: Sink>(&mut self, now: Time, nic: &mut Common, slot: FlowSlot, sink: &mut S) {
@@ -84,7 +85,7 @@ impl<C: Chosen> Sender<C> {
         }
     }
 
-    /// Moves a blocked flow to the ring, or to the flows that wait for their pace, if it may send.
+    /// Moves a blocked flow that may send to the send ring, or lets it wait for its pacing time.
     #[inline]
     fn revive<S: Sink>(&mut self, now: Time, nic: &mut Common, slot: FlowSlot, sink: &mut S) {
         let is_blocked = nic.egress.flows[slot.index()].state == State::Blocked;
@@ -93,8 +94,8 @@ impl<C: Chosen> Sender<C> {
         }
     }
 
-    /// Lets a blocked flow wait for its turn or its pace, if it may send again. Returns true if it
-    /// is in the ring then, because its pace lets it send by `by_ps`.
+    /// Moves a blocked flow that may send again to the send ring, or lets it wait for its pacing
+    /// time. Returns true if the flow is now in the ring: its pacing time is at most `by_ps`.
     fn join<S: Sink>(
         &mut self,
         now: Time,
@@ -118,7 +119,8 @@ impl<C: Chosen> Sender<C> {
         true
     }
 
-    /// Returns the flow in a slot with its control and with the rest of its queue pair.
+    /// Returns the flow in `slot` with its control and the state of the other messages of its queue
+    /// pair.
     #[inline(always)]
     fn active<'a>(&'a mut self, nic: &'a mut Common, slot: FlowSlot) -> Active<'a, C> {
         let (config, flows) = (&*nic.config, &mut nic.egress.flows);
@@ -133,8 +135,8 @@ impl<C: Chosen> Sender<C> {
         }
     }
 
-    /// Sets a timer for a flow that is blocked by its window, if the control can open the window
-    /// without feedback.
+    /// Sets a timer for a flow that is blocked by its window, if its control can increase the
+    /// window without feedback.
     // NIC-08
     #[inline]
     fn await_rise<S: Sink>(&mut self, nic: &mut Common, slot: FlowSlot, sink: &mut S) {
@@ -148,7 +150,7 @@ impl<C: Chosen> Sender<C> {
         nic.egress.set_timer(at, TimerKind::Rise, slot, sink);
     }
 
-    /// Lets a flow wait until its pace lets it send.
+    /// Lets a flow wait until its pacing time (`next_ps`).
     #[inline]
     fn wait_for_pace<S: Sink>(&self, nic: &mut Common, slot: FlowSlot, sink: &mut S) {
         let flow = &mut nic.egress.flows[slot.index()];
@@ -158,7 +160,7 @@ impl<C: Chosen> Sender<C> {
         nic.egress.set_timer(at, TimerKind::Pace, slot, sink);
     }
 
-    /// Returns the next packet of the first flow in the ring that may send.
+    /// Sends a packet of the first flow in the send ring that may send, and returns the packet.
     // NIC-03
     fn send<S: Sink>(
         &mut self,
@@ -206,7 +208,7 @@ impl<C: Chosen> Sender<C> {
         None
     }
 
-    /// Sends the next packet of a flow, and puts the flow where it waits then.
+    /// Sends the next packet of a flow. Then puts the flow into the send ring, or lets it wait.
     fn send_one<S: Sink>(
         &mut self,
         now: Time,
@@ -220,7 +222,7 @@ impl<C: Chosen> Sender<C> {
         let mut active = self.active(nic, slot);
         let (mut hot, cold) = active.next_packet(now, slot, &mut || sink.draw());
         let marks = active.mark(now, &cold);
-        // NIC-05: the rate of this moment sets the earliest start of the next packet.
+        // NIC-05: the present rate determines the earliest start of the next packet.
         let on_wire = rate.serialisation_ps(u64::from(hot.size));
         let apart = active.gap_ps(now, &hot, &cold);
         let next_ps = now + (on_wire as i64).max(apart as i64) as Time;
@@ -312,7 +314,7 @@ impl<C: Chosen> Sender<C> {
         }
     }
 
-    /// Handles a CNP or a notice of a switch.
+    /// Handles a CNP or a congestion notification from a switch.
     fn notified(&mut self, now: Time, nic: &mut Common, id: PacketId, arena: &Arena) {
         let (packet, cold) = (arena.hot(id), arena.cold(id));
         if nic.egress.flows[cold.slot.index()].is_open(packet.flow) {
@@ -322,8 +324,8 @@ impl<C: Chosen> Sender<C> {
         }
     }
 
-    /// Handles the timer of a flow. If nothing moved for the whole timeout although packets are in
-    /// flight, they are lost.
+    /// Handles the retransmission timer of a flow. If the flow made no progress for the whole
+    /// timeout although packets are in flight, these packets count as lost.
     // NIC-21
     fn timeout<S: Sink>(&mut self, now: Time, nic: &mut Common, slot: FlowSlot, sink: &mut S) {
         let active = self.active(nic, slot);
@@ -337,7 +339,7 @@ impl<C: Chosen> Sender<C> {
         let in_flight = flow.next > flow.acked;
         let deadline = flow.progress_ps + timeout_ps;
         if !in_flight || now < deadline {
-            // REC-16: with fewer packets in flight the deadline may come nearer meanwhile.
+            // REC-16: fewer packets in flight have a shorter timeout, so check again by then.
             let again = if in_flight {
                 deadline.min(now + shortest_ps)
             } else {
@@ -395,7 +397,7 @@ impl<C: Chosen> SendingHalf for Sender<C> {
                 self.notified(now, nic, id, arena);
                 arena.free(id);
             }
-            // Only receiver-driven transports have other frames.
+            // Only receiver-driven transports use the other kinds of frames.
             _ => arena.free(id),
         }
     }

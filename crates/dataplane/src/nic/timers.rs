@@ -9,7 +9,7 @@ use crate::sink::Sink;
 use crate::timers::Timers;
 use crate::units::Time;
 
-/// A timer of a flow. Timers that expire at the same time are in the order of flow numbers.
+/// A timer of a flow. Timers that expire at the same time are handled in the order of flow IDs.
 // NIC-06
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct FlowTimer {
@@ -20,11 +20,11 @@ pub(crate) struct FlowTimer {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum TimerKind {
-    /// The pace lets the flow send.
+    /// The pacing time of the flow has come.
     Pace,
     /// The flow may have lost packets.
     Timeout,
-    /// The rate and the window of the control may grow without an acknowledgement.
+    /// The congestion control may increase its rate and window without an acknowledgement.
     Rise,
 }
 
@@ -32,7 +32,7 @@ pub(crate) enum TimerKind {
 #[derive(Debug, Default)]
 pub(super) struct FlowTimers {
     timers: Timers<FlowTimer>,
-    /// First timeouts of flows. They are in the order of time, and most flows end before theirs.
+    /// First timeout of each flow, in the order of time. Most flows end before their first timeout.
     timeouts: VecDeque<(Time, FlowTimer)>,
 }
 
@@ -42,7 +42,7 @@ impl FlowTimers {
         self.timers.set(at, timer, sink);
     }
 
-    /// Sets the first timeout of a flow. No earlier call had a later time.
+    /// Sets the first timeout of a flow. `at` must not be before the time of an earlier call.
     pub fn set_first_timeout<S: Sink>(&mut self, at: Time, timer: FlowTimer, sink: &mut S) {
         debug_assert!(
             self.timeouts.back().is_none_or(|last| last.0 <= at),
@@ -55,7 +55,7 @@ impl FlowTimers {
     }
 
     /// Removes and returns the first timer if it has expired. Otherwise schedules a call of the NIC
-    /// for it. Skips timers of flows that have finished.
+    /// at the time of that timer. Skips timers of flows that have finished.
     #[inline]
     pub fn due<S: Sink>(&mut self, now: Time, flows: &[Flow], sink: &mut S) -> Option<FlowTimer> {
         let is_gone = |timer: &FlowTimer| !flows[timer.slot.index()].is_open(timer.flow);
@@ -88,14 +88,14 @@ impl FlowTimers {
         }
     }
 
-    /// Prefetches what the next call of [`Self::due`] reads. Changes no state.
+    /// Prefetches the memory that the next call of [`Self::due`] reads. Changes no state.
     #[inline]
     pub fn prefetch(&self) {
         self.timers.prefetch();
         prefetch(self.timeouts.as_slices().0, 0);
     }
 
-    /// Returns the flow of a timer that may be next.
+    /// Returns the flow of a timer that probably expires next (not exact, for prefetching).
     #[inline]
     pub fn next(&self) -> Option<FlowSlot> {
         let next = self.timers.first();

@@ -1,24 +1,26 @@
-//! Storage of packet records and of their optional parts.
+//! Storage of packets and of their optional data: INT stack, list of a control frame, path, marks.
 
 use super::{Cold, Kind, Packet, PacketId, flag};
 use crate::int::{IntHop, IntStack, Stacks, Telemetry};
 use crate::prefetch::{make_room, prefetch};
 use crate::trail::Trail;
 
-/// All packets of a partition. Freed records are reused, last freed first, so the arena is only as
-/// large as the maximum number of packets at one time.
+/// All packets of a network partition (simulated by one thread). Freed records are reused, last
+/// freed first, so the arena is only as large as the maximum number of packets at one time.
 #[derive(Debug, Default)]
 pub struct Arena {
     hot: Vec<Packet>,
     cold: Vec<Cold>,
     free: Vec<PacketId>,
-    /// INT stack of each packet, up to the highest packet that ever had one.
+    /// INT stack of each packet, up to the highest packet index that ever had one.
     stacks: Stacks,
-    /// List of each control frame between neighbours, up to the highest packet that ever was one.
+    /// List of each control frame (for example paused queues), up to the highest packet index that
+    /// ever had one.
     lists: Vec<Vec<u32>>,
-    /// Path of each packet, if ACKs return on the same path.
+    /// Recorded path of each packet, if ACKs return on the path of their data.
     trails: Vec<Trail>,
-    /// Marks of each packet, up to the highest packet that ever had one.
+    /// Marks of each packet (see [`Arena::marks`]), up to the highest packet index that ever had
+    /// marks.
     marks: Vec<u8>,
 }
 
@@ -41,7 +43,7 @@ impl Arena {
         }
     }
 
-    /// Adds a packet in a new record.
+    /// Adds a packet when no freed record can be reused.
     #[inline(never)]
     fn alloc_new(&mut self, packet: Packet, cold: Cold) -> PacketId {
         let id = self.hot.len() as PacketId;
@@ -55,7 +57,7 @@ impl Arena {
         id
     }
 
-    /// Prefetches the record that will be allocated after `later` other allocations.
+    /// Prefetches the record that will be allocated after `later` earlier allocations.
     #[inline]
     pub fn prefetch_free(&self, later: usize) {
         let at = self.free.len().wrapping_sub(later + 1);
@@ -66,7 +68,7 @@ impl Arena {
         }
     }
 
-    /// Removes a packet and its INT stack.
+    /// Frees a packet with its marks and INT stack.
     #[inline]
     pub fn free(&mut self, id: PacketId) {
         if let Some(bits) = self.marks.get_mut(id as usize) {
@@ -75,7 +77,7 @@ impl Arena {
         self.free.push(id);
     }
 
-    /// Copies a packet with its INT stack, list, path and marks.
+    /// Copies a packet with its INT stack, list, path and marks. Returns the index of the copy.
     pub fn duplicate(&mut self, id: PacketId) -> PacketId {
         let copy = self.alloc(*self.hot(id), *self.cold(id));
         if let Some(stack) = self.stack(id) {
@@ -110,8 +112,8 @@ impl Arena {
         self.hot(id).has(flag::INT).then(|| self.stacks.get(id))
     }
 
-    /// Returns the content of a packet's INT stack, if it has one. A long stack is copied to
-    /// `room`.
+    /// Returns the content of a packet's INT stack, if it has one. A stack that is not stored in
+    /// one piece is copied to `room`.
     #[inline]
     pub(crate) fn telemetry<'a>(
         &'a self,
@@ -122,7 +124,7 @@ impl Arena {
         has_one.then(|| self.stacks.telemetry(id, room))
     }
 
-    /// Adds a hop to the INT stack of a packet that has one, see [`IntStack::push`].
+    /// Adds a hop to the INT stack of a packet, which must have one; see [`IntStack::push`].
     #[inline(always)]
     pub(crate) fn push_hop(&mut self, id: PacketId, switch: u32, hop: IntHop) -> bool {
         self.stacks.push(id, switch, hop)
@@ -151,7 +153,7 @@ impl Arena {
         self.marks.get(id as usize).copied().unwrap_or(0)
     }
 
-    /// Changes the marks of a packet. An ACK keeps the marks of the packet that it answers.
+    /// Sets the marks of a packet. An ACK keeps the marks of the packet that it answers.
     pub fn set_marks(&mut self, id: PacketId, bits: u8) {
         let at = id as usize;
         if at >= self.marks.len() {
@@ -178,7 +180,7 @@ impl Arena {
         self.trails.get(id as usize).copied().unwrap_or_default()
     }
 
-    /// Attaches a list to a control frame between neighbours, see
+    /// Attaches a list of numbers to a control frame between neighbours, see
     /// [`Frame::LISTED`](super::Frame::LISTED).
     pub fn set_list(&mut self, id: PacketId, words: &[u32]) {
         self.new_list(id).extend_from_slice(words);
@@ -195,60 +197,60 @@ impl Arena {
         list
     }
 
-    /// Removes and returns the list of a frame, so that the arena can be changed while the list is
-    /// read. [`Arena::put_list`] returns the memory for reuse.
+    /// Removes and returns the list of a control frame, so that the arena can be changed while the
+    /// list is read. [`Arena::put_list`] puts the list back, so that its memory is reused.
     pub fn take_list(&mut self, id: PacketId) -> Vec<u32> {
         let list = self.lists.get_mut(id as usize);
         list.map(std::mem::take).unwrap_or_default()
     }
 
-    /// Returns a list from [`Arena::take_list`] to the frame.
+    /// Puts a list from [`Arena::take_list`] back to its control frame.
     pub fn put_list(&mut self, id: PacketId, list: Vec<u32>) {
         if let Some(place) = self.lists.get_mut(id as usize) {
             *place = list;
         }
     }
 
-    /// Returns the list of a frame that [`Arena::set_list`] attached.
+    /// Returns the list that [`Arena::set_list`] attached to a control frame.
     #[must_use]
     pub fn list(&self, id: PacketId) -> &[u32] {
         self.lists.get(id as usize).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the hot part of a packet.
+    /// Returns the hot fields of a packet: those that switches use.
     #[inline]
     #[must_use]
     pub fn hot(&self, id: PacketId) -> &Packet {
         &self.hot[id as usize]
     }
 
-    /// Returns the hot part of a packet for writing.
+    /// Returns the hot fields of a packet for writing.
     #[inline]
     pub fn hot_mut(&mut self, id: PacketId) -> &mut Packet {
         &mut self.hot[id as usize]
     }
 
-    /// Prefetches a packet that will be used soon.
+    /// Prefetches the hot fields of a packet.
     #[inline]
     pub fn prefetch(&self, id: PacketId) {
         prefetch(&self.hot, id as usize);
     }
 
-    /// Prefetches the parts of a queued packet that a switch needs when the packet leaves next.
+    /// Prefetches the hot fields and the INT stack of a queued packet that a switch sends next.
     #[inline]
     pub fn prefetch_waiting(&self, id: PacketId) {
         self.prefetch(id);
         self.prefetch_stack(id);
     }
 
-    /// Prefetches the cold part of a packet.
+    /// Prefetches the cold fields of a packet.
     #[inline]
     pub fn prefetch_cold(&self, id: PacketId) {
         prefetch(&self.cold, id as usize);
     }
 
-    /// Prefetches the parts of a packet that a host needs, if `wanted`. Without a branch: otherwise
-    /// it prefetches the first record, because a branch would often be predicted wrongly.
+    /// Prefetches the cold fields and the INT stack of a packet if `wanted`. Otherwise prefetches
+    /// those of packet 0: this avoids a branch, which would often be predicted wrongly.
     #[inline]
     pub fn prefetch_if(&self, wanted: bool, id: PacketId) {
         let id = if wanted { id } else { 0 };
@@ -262,7 +264,8 @@ impl Arena {
         self.stacks.prefetch(id);
     }
 
-    /// Prefetches the INT stack of a packet if it is of this kind; see [`Arena::prefetch_if`].
+    /// Prefetches the INT stack of a packet if the packet has this kind, like
+    /// [`Arena::prefetch_if`].
     #[inline]
     pub fn prefetch_stack_of(&self, id: PacketId, kind: Kind) {
         if !self.stacks.is_empty() {
@@ -271,14 +274,14 @@ impl Arena {
         }
     }
 
-    /// Returns the cold part of a packet.
+    /// Returns the cold fields of a packet: those that only hosts use.
     #[inline]
     #[must_use]
     pub fn cold(&self, id: PacketId) -> &Cold {
         &self.cold[id as usize]
     }
 
-    /// Returns the cold part of a packet for writing.
+    /// Returns the cold fields of a packet for writing.
     #[inline]
     pub fn cold_mut(&mut self, id: PacketId) -> &mut Cold {
         &mut self.cold[id as usize]

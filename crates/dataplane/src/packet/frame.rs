@@ -1,4 +1,4 @@
-//! Control frames between neighbours and their encoding in the record of a packet.
+//! Control frames between neighbours and their encoding in the fields of a [`Packet`].
 //!
 //! A hop scheme (`hop/`) defines its frames as types with named fields. Each type implements
 //! [`Frame`], which assigns its fields to the four words below. Only this type can decode its
@@ -6,22 +6,22 @@
 //! not fit the words, such as a bitmap, is stored in a list
 //! ([`Arena::set_list`](super::Arena::set_list)).
 //!
-//! | part of the record | in a frame |
+//! | fields of the packet | in a control frame |
 //! |---|---|
 //! | `flow`, `psn`, `hash`, `dst` | the words of [`Words`] |
 //! | `upstream_queue` | type of the frame: scheme, number, properties |
 //! | `ingress`, `location`, `next` | no content of the frame; used by the current node as for all packets |
 //!
-//! The digest of a run includes `flow` and `psn` of each frame. Frames of one type with different
-//! meaning should differ in these words.
+//! The digest of a run (a checksum of all arrivals) includes `flow` and `psn` of each frame. Frames
+//! of one type with different meaning should differ in these words.
 
 use super::{Kind, Packet};
 
-/// Number of a hop scheme on its frames: its position in the list of `hop/`, or 16 to 31 for a
+/// ID of a hop scheme in its control frames: its position in the list of `hop/`, or 16 to 31 for a
 /// scheme of another crate.
 pub type SchemeNumber = u8;
 
-/// Set of hop schemes with numbers below 32.
+/// Set of hop schemes, as a bit set of their IDs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SchemeSet(u32);
 
@@ -42,22 +42,22 @@ impl SchemeSet {
     }
 }
 
-/// Content of a frame: four words. The type of the frame defines their meaning. Unused words have
-/// the values of [`Words::NONE`].
+/// Content of a control frame: four 32-bit words. The type of the frame defines their meaning.
+/// Unused words have the values of [`Words::NONE`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Words {
-    /// A flow number, or [`u32::MAX`].
+    /// A flow ID, or [`u32::MAX`].
     pub flow: u32,
     /// A number, or 1 for a pause and 0 for a resume.
     pub number: u32,
     /// Any other value.
     pub other: u32,
-    /// An endpoint number, or [`u32::MAX`].
+    /// Index of an endpoint, or [`u32::MAX`].
     pub endpoint: u32,
 }
 
 impl Words {
-    /// Words of a frame without content.
+    /// Words of a control frame without content.
     pub const NONE: Self = Self {
         flow: u32::MAX,
         number: 0,
@@ -66,8 +66,8 @@ impl Words {
     };
 }
 
-/// Bits of a frame's identity that are not its scheme (upper half) or its number (lowest four
-/// bits).
+/// Property bits of [`Frame::IDENTITY`]. They lie between the scheme (upper eight bits) and the
+/// number of the frame type (lowest four bits).
 mod property {
     pub const LISTED: u16 = 1 << 4;
     pub const CREDIT: u16 = 1 << 5;
@@ -77,11 +77,11 @@ mod property {
 
 /// A control frame between neighbours. Each frame of a hop scheme has its own type.
 pub trait Frame: Sized {
-    /// Scheme of the frame.
+    /// ID of the hop scheme of the frame.
     const SCHEME: SchemeNumber;
-    /// Number of the frame in its scheme, 0 to 15.
+    /// Number of the frame type in its scheme, 0 to 15.
     const NUMBER: u8;
-    /// True if the frame has a list.
+    /// True if the frame has a list of numbers in addition to its words.
     const LISTED: bool = false;
     /// True if the frame permits its receiver to send. The bytes of such frames are counted
     /// separately.
@@ -92,13 +92,13 @@ pub trait Frame: Sized {
     /// frame.
     const CONTROL_SET: bool = false;
 
-    /// Returns the words to store in the record.
+    /// Encodes the content of the frame in four words.
     fn words(&self) -> Words;
 
     /// Decodes the words that [`Frame::words`] returned.
     fn from_words(words: Words) -> Self;
 
-    /// Identity of the frame as stored in the record.
+    /// Type of the frame (scheme, number, properties), as stored in `Packet::upstream_queue`.
     const IDENTITY: u16 = ((Self::SCHEME as u16) << 8)
         | Self::NUMBER as u16
         | (property::LISTED * Self::LISTED as u16)
@@ -119,8 +119,7 @@ pub trait Frame: Sized {
         }
     }
 
-    /// Decodes the frame in a record. Returns `None` if the record contains another frame or
-    /// packet.
+    /// Decodes a packet as a frame of this type. Returns `None` for other frames and packets.
     #[inline]
     fn read(packet: &Packet) -> Option<Self> {
         let is_it = packet.is_frame() && packet.upstream_queue == Self::IDENTITY;
@@ -147,7 +146,7 @@ impl Packet {
         self.is_frame() && self.upstream_queue & bit != 0
     }
 
-    /// Returns the scheme of a frame, or `None` for other packets.
+    /// Returns the ID of the hop scheme of a control frame, or `None` for other packets.
     #[inline]
     #[must_use]
     pub const fn scheme(&self) -> Option<SchemeNumber> {
@@ -158,7 +157,7 @@ impl Packet {
         }
     }
 
-    /// Returns true if the frame has a list, see [`Frame::LISTED`].
+    /// Returns true for a control frame with a list, see [`Frame::LISTED`].
     #[inline]
     #[must_use]
     pub const fn has_list(&self) -> bool {

@@ -1,7 +1,8 @@
 //! Packets. Each packet is one record in an arena, and queues are linked lists of records.
 //!
-//! Every hop uses the hot part of a record, which fits half a cache line. Only the end hosts use
-//! the cold part. INT stacks are stored separately and exist only if INT is used.
+//! A record has hot fields ([`Packet`]), which every hop uses and which fill half a cache line, and
+//! cold fields ([`Cold`]), which only the end hosts use. INT stacks are stored separately and exist
+//! only if INT is used.
 
 mod arena;
 mod frame;
@@ -37,18 +38,18 @@ pub enum Kind {
     Cnp = 3,
     /// Control frame of a hop scheme between two neighbours, see [`Frame`].
     Hop = 4,
-    /// Message of a switch to the sender of a packet, see [`Notice`].
+    /// Congestion notification that a switch sends to the sender of a packet, see [`Notice`].
     Notice = 6,
     /// Header of a data packet whose payload a switch removed (trimming).
     Header = 12,
     /// Trimmed header that returns to its sender.
     Returned = 13,
-    /// Permission of the receiver to send: a credit, a grant, or a pull.
+    /// Permission from the receiver to send: a credit, a grant, or a pull.
     Grant = 14,
     /// Request of a receiver-driven transport: for credits (`psn` = 1), for no more credits (`psn`
     /// = 0), or for a retransmission starting at packet `psn`.
     Request = 15,
-    /// Value for numbers that are not a kind. No packet has this kind.
+    /// Result of decoding an invalid number. No packet has this kind.
     Unknown = 5,
 }
 
@@ -77,13 +78,13 @@ impl Kind {
 pub mod flag {
     /// Congestion experienced (ECN). On an ACK: echo of this bit.
     pub const CE: u8 = 1 << 0;
-    /// The sender sends no further packet until this one is acknowledged. // NIC-09
+    /// The packet requests an ACK: its sender sends no further packet before. // NIC-09
     pub const ASKS: u8 = 1 << 1;
     /// A bit for use by the switch's hop scheme.
     pub const HOP_A: u8 = 1 << 2;
     /// The packet is a retransmission.
     pub const RETRANSMITTED: u8 = 1 << 3;
-    /// The packet belongs to an incast flow according to the traffic.
+    /// The packet belongs to a flow that the workload labels as incast.
     pub const INCAST: u8 = 1 << 4;
     /// The packet occupies buffer space of the switch.
     pub const BUFFERED: u8 = 1 << 5;
@@ -91,12 +92,12 @@ pub mod flag {
     pub const INT: u8 = 1 << 6;
     /// The packet is or was in a VOQ of the switch.
     pub const PARKED: u8 = 1 << 7;
-    /// Bits that a switch uses and clears when the packet leaves.
+    /// Bits that a switch uses, and clears when the packet leaves the switch.
     pub const OF_SWITCH: u8 = BUFFERED | HOP_A | PARKED;
 }
 
-/// Hot part of a packet: the fields that a hop reads and writes. Its 32 bytes never cross the end
-/// of a cache line.
+/// Hot fields of a packet: those that every hop reads and writes. The 32 bytes lie within one cache
+/// line.
 ///
 /// | field | written by | read by |
 /// |---|---|---|
@@ -112,7 +113,7 @@ pub mod flag {
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(32))]
 pub struct Packet {
-    /// Number of its flow; `u32::MAX` for control frames between neighbours.
+    /// ID of its flow, or `u32::MAX` for control frames between neighbours.
     pub flow: u32,
     /// Packet number inside its flow.
     pub psn: u32,
@@ -124,12 +125,12 @@ pub struct Packet {
     pub next: PacketId,
     /// Queue, VOQ or link that contains the packet.
     pub location: Location,
-    /// Bytes on the wire.
+    /// Size on the wire, in bytes.
     pub size: u16,
-    /// Port through which it entered the current switch.
+    /// Port by which the packet entered the current switch.
     pub ingress: u16,
-    /// Number of its queue at the upstream node. For a control frame between neighbours: type of
-    /// the frame (see [`Frame`]).
+    /// Number of the queue of the packet at the upstream node. For a control frame between
+    /// neighbours: type of the frame (see [`Frame`]).
     pub upstream_queue: u16,
     /// Kind (low four bits) and traffic class (high four bits); see [`Packet::kind`] and
     /// [`Packet::class`].
@@ -138,14 +139,15 @@ pub struct Packet {
     pub flags: u8,
 }
 
-/// Place of a packet: a queue, a VOQ or a link. The variants share four bytes, because [`Packet`]
-/// has no room for a tag. The node that stores the packet uses the accessor of its own variant.
+/// Location of a packet: a queue, a VOQ or a link. The variants share four bytes, because
+/// [`Packet`] has no room for a tag. The node that stores the packet knows the variant and uses
+/// the accessor for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct Location(u32);
 
 impl Location {
-    /// Distinguishes a VOQ from a queue, whose index is smaller.
+    /// Bit that distinguishes a VOQ from the index of a queue.
     const VOQ: u32 = 1 << 31;
 
     /// Creates the location of a packet in a queue with this index in its switch or NIC.
@@ -155,16 +157,16 @@ impl Location {
         Self(queue.bits())
     }
 
-    /// Creates the location of a packet that a hop scheme stores, in a VOQ or elsewhere, for this
-    /// egress port.
+    /// Creates the location of a packet for this egress port that a hop scheme stores, in a VOQ or
+    /// elsewhere.
     #[inline]
     #[must_use]
     pub const fn in_voq(egress: u16) -> Self {
         Self(Self::VOQ | egress as u32)
     }
 
-    /// Creates the location of a packet on a link, with the sequence number of the hop scheme (0
-    /// without one).
+    /// Creates the location of a packet on a link. `number` is a sequence number that the hop
+    /// scheme assigns, or 0.
     #[inline]
     #[must_use]
     pub const fn on_link(number: u32) -> Self {
@@ -192,7 +194,7 @@ impl Location {
         self.0 as u16
     }
 
-    /// Returns the sequence number of a packet that arrived over a link.
+    /// Returns the sequence number of the hop scheme in a packet that arrived over a link.
     #[inline]
     #[must_use]
     pub const fn link_number(self) -> u32 {
@@ -200,8 +202,8 @@ impl Location {
     }
 }
 
-/// A time in the cold part of a packet. The two variants share eight bytes, because [`Cold`] fills
-/// a cache line: the packet's kind determines which accessor is valid.
+/// A time in the cold fields of a packet. The two variants share eight bytes, because [`Cold`]
+/// fills a cache line. The kind of the packet determines which accessor is valid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct Stamp(Time);
@@ -210,29 +212,31 @@ impl Stamp {
     /// Value on an ACK, NAK or grant of a flow that is not complete.
     pub const INCOMPLETE: Self = Self(NEVER);
 
-    /// Creates the stamp of an ACK or NAK: the arrival of the flow's last byte, or [`NEVER`] if the
-    /// flow is not complete.
+    /// Creates the stamp of an ACK or NAK: the arrival time of the flow's last byte, or [`NEVER`]
+    /// if the flow is not complete.
     #[inline]
     #[must_use]
     pub const fn completion(at_ps: Time) -> Self {
         Self(at_ps)
     }
 
-    /// Creates the stamp of data: the time when the receiver sent its credit; 0 without credits.
+    /// Creates the stamp of a data packet: the time at which the receiver sent its credit, or 0
+    /// without credits.
     #[inline]
     #[must_use]
     pub const fn credit(sent_ps: Time) -> Self {
         Self(sent_ps)
     }
 
-    /// Returns the arrival of the flow's last byte, or [`NEVER`] if the flow is not complete.
+    /// Returns the arrival time of the flow's last byte, or [`NEVER`] if the flow is not complete.
     #[inline]
     #[must_use]
     pub const fn completion_ps(self) -> Time {
         self.0
     }
 
-    /// Returns the time when the receiver sent the credit of a data packet; 0 without credits.
+    /// Returns the time at which the receiver sent the credit of a data packet, or 0 without
+    /// credits.
     #[inline]
     #[must_use]
     pub const fn credit_sent_ps(self) -> Time {
@@ -240,11 +244,11 @@ impl Stamp {
     }
 }
 
-/// Cold part of a packet: the fields that only the end hosts read and write.
+/// Cold fields of a packet: those that only the end hosts read and write.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
 pub struct Cold {
-    /// Time when its transmission at the sender's NIC started. The ACK echoes it.
+    /// Time at which the sender's NIC started to transmit the packet. The ACK echoes it.
     pub sent_ps: Time,
     /// Completion time on an ACK or NAK. On data: sending time of its credit.
     pub stamp: Stamp,
@@ -255,23 +259,24 @@ pub struct Cold {
     pub local_host_ps: Time,
     /// Sending endpoint.
     pub src: u32,
-    /// Slot of the flow in the sender's NIC. ACK, NAK, CNP and notice echo it.
+    /// Slot (index) of the flow in the sender's NIC. ACK, NAK, CNP and [`Notice`] echo it.
     pub slot: FlowSlot,
-    /// Payload bytes left in the flow, including this packet (for shortest remaining first). An ACK
-    /// or NAK keeps the value of the packet that it answers.
+    /// Remaining payload bytes of the flow, including this packet (for shortest-remaining-first
+    /// scheduling). An ACK or NAK keeps the value of the packet that it answers.
     pub remaining: u64,
     /// On an ACK, NAK or grant of a receiver-driven transport: the receiver has all packets below
     /// this number.
     pub arrived_below: u32,
-    /// Payload bytes.
+    /// Number of payload bytes.
     pub payload: u16,
     /// Priority level of a grant.
     pub level: u16,
-    /// On data of a receiver-driven transport: number of its credit, or number of the flow's
-    /// packets that need no grant. On a pause frame whose cause is recorded: number of the pause,
+    /// On data of a receiver-driven transport: sequence number of its credit, or number of packets
+    /// of the flow that need no grant. On a pause frame whose cause is recorded: ID of the pause,
     /// at least 1.
     pub credit: u32,
-    /// On data at its sender: the value `cookie` of the flow. On a link it has no meaning.
+    /// On data at its sender: `cookie` of the flow (opaque value from the caller). Not used on
+    /// links.
     pub cookie: u32,
 }
 
@@ -284,7 +289,7 @@ impl Cold {
 }
 
 impl Packet {
-    /// Creates a packet with only a kind, a class and a size.
+    /// Creates a packet with this kind, class and size. All other fields are empty.
     #[must_use]
     pub const fn new(kind: Kind, class: u8, size: u16) -> Self {
         Self {
@@ -322,8 +327,9 @@ impl Packet {
         self.tag = kind as u8 | class << 4;
     }
 
-    /// Returns the input of a run's digest for an arriving packet: flags and size, flow and number.
-    /// The encoding must never change, so that digests of different versions can be compared.
+    /// Returns the words of an arriving packet for the digest (checksum) of a run: flags and size,
+    /// flow and packet number. The encoding must never change, so that digests of different
+    /// versions can be compared.
     #[inline]
     #[must_use]
     pub const fn digest_words(&self) -> (u64, u64) {

@@ -1,26 +1,26 @@
-//! Notices: packets that a switch creates and sends to the sender of a packet.
+//! Notices: congestion notifications that a switch creates and sends to the sender of a packet.
 
 use super::{Cold, Kind, Packet};
 use crate::classes::CONTROL_CLASS;
 use crate::units::Time;
 
-/// Content of a notice.
+/// Content of a congestion notification from a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Notice {
     /// Number of the packet that caused the notice.
     pub psn: u32,
-    /// Start of its transmission at the sender, in ps.
+    /// Time at which the sender started to transmit that packet, in ps.
     pub sent_ps: Time,
     /// Time that the switch's port needs to send the queue in front of the packet, in ps.
     pub drain_ps: Time,
-    /// Rate of the port in Mb/s.
+    /// Rate of the switch's port in Mb/s.
     pub rate_mbps: u32,
 }
 
 impl Notice {
-    /// Creates the record of a notice with this many bytes on the wire. The notice is sent to the
-    /// sender of a data packet.
-    // SW-60: notices have the control class.
+    /// Creates the notification as a packet to the sender of a data packet. `bytes` is its size on
+    /// the wire.
+    // SW-60: congestion notifications of switches use the control class
     #[must_use]
     pub fn record(&self, data: &Packet, cold: &Cold, bytes: u16) -> (Packet, Cold) {
         let packet = Packet {
@@ -42,7 +42,7 @@ impl Notice {
         (packet, cold)
     }
 
-    /// Decodes the notice in a record. Returns `None` if the record contains another packet.
+    /// Decodes a packet as a congestion notification. Returns `None` for other packets.
     #[must_use]
     pub fn read(packet: &Packet, cold: &Cold) -> Option<Self> {
         (packet.kind() == Kind::Notice).then_some(Self {
@@ -61,10 +61,11 @@ pub mod ramp {
     pub const FIRST: u8 = 1 << 0;
     /// The packet is in the last window of its message.
     pub const LAST: u8 = 1 << 1;
-    /// The sender may raise its window by one packet if the bit arrives.
+    /// The sender may increase its window by one packet if the ACK has this bit: no switch on the
+    /// path has cleared it.
     pub const INCREASE: u8 = 1 << 2;
-    /// A switch has sent a notice for the packet.
+    /// A switch has sent a congestion notification for the packet.
     pub const DECREASE: u8 = 1 << 3;
-    /// The sender raises its window with this packet, once per round trip.
+    /// The sender increases its window when this packet is acknowledged, once per round trip.
     pub const ADDITIVE: u8 = 1 << 4;
 }

@@ -1,9 +1,9 @@
 //! Reimplements `srand` and `rand` of the C library on Linux, which the simulator of BFC's authors
 //! uses.
 
-/// Number of words in the state of the generator.
+/// Number of 32-bit words in the state of the generator.
 const WORDS: usize = 31;
-/// Distance between the two words whose sum is the next output.
+/// Distance in the state between the two words that are added for the next output.
 const AHEAD: usize = 3;
 /// Number of outputs that `srand` discards.
 const DROPPED: usize = 310;

@@ -10,7 +10,7 @@ use crate::pipeline::place::{Place, hashed};
 use crate::pipeline::queueing::Queueing;
 use crate::units::{Rate, Time};
 
-/// The classifier of a switch.
+/// The classifier of a switch: the rule that selects the queue of a packet in its class.
 #[derive(Debug)]
 pub(crate) enum Classifier {
     Fifo,
@@ -20,16 +20,16 @@ pub(crate) enum Classifier {
     Priority { levels: u16 },
 }
 
-/// Returns the key of a flow's data packets at a port.
+/// Returns the key in `PerFlow` of the data packets of a flow at a port.
 #[inline]
 const fn flow_at(port: u16, flow: u32) -> u64 {
     flow as u64 | (port as u64) << 32
 }
 
-/// Returns the key of a flow and its direction at a port.
+/// Returns the key in `PerFlow` of the flow and direction (data or replies) of a packet at a port.
 #[inline]
 pub(crate) fn flow_key(port: u16, packet: &Packet) -> u64 {
-    // The two directions of a flow share its number.
+    // Data packets and replies of a flow have the same flow ID.
     let backward = u64::from(packet.kind() != Kind::Data);
     flow_at(port, packet.flow) | backward << 48
 }
@@ -93,7 +93,7 @@ impl Classifier {
     }
 
     /// Prefetches the queue of a packet that will leave by `port`. If a flow table assigns queues,
-    /// prefetches the entry of the packet's flow instead.
+    /// prefetches the table entry of the flow instead.
     #[inline]
     pub fn prefetch(&self, port: u16, packet: &Packet, queueing: &Queueing) {
         match self {
@@ -118,8 +118,8 @@ impl Classifier {
         }
     }
 
-    /// Returns three counters of the flow table: flows that got a queue which the bitmap wrongly
-    /// reported as empty, flows that had to share a queue, and collisions.
+    /// Returns three counters of the flow table: flows assigned a queue that the bitmap wrongly
+    /// showed as empty, flows that had to share a queue, and collisions of flows in an entry.
     pub const fn assignments(&self) -> (u64, u64, u64) {
         match self {
             Self::Dynamic(table) => (table.stale, table.shared, table.collisions),
@@ -127,7 +127,7 @@ impl Classifier {
         }
     }
 
-    /// Returns the queue of a flow if each flow has a queue of its own, and `None` otherwise.
+    /// Returns the queue of a flow if each flow has a separate queue, and `None` otherwise.
     pub fn own_queue(&self, port: u16, flow: u32) -> Option<QueueId> {
         match self {
             Self::PerFlow(flows) => flows.get(&flow_at(port, flow)).copied(),

@@ -1,13 +1,13 @@
-//! Periodic work of a switch: it reads which queues are empty into a bitmap, and sends bitmaps of
-//! the queues to be paused upstream.
+//! Periodic work of a switch: it copies which queues are empty into a bitmap, and sends bitmaps of
+//! paused queues to its upstream neighbours.
 //!
-//! All switches tick at multiples of a period. A switch without packets for [`LINGER`] periods
-//! stops ticking until the next packet. Its neighbours have received its state often enough by
-//! then, and a network without packets comes to rest.
+//! Timers expire at multiples of their period. A switch stops its timers after [`LINGER`] periods
+//! without packets, until the next packet. Its neighbours have then received its last state many
+//! times, and a network without packets has no pending events.
 
 use crate::units::{NEVER, Time};
 
-/// Periods without any packet after which a switch rests.
+/// Number of periods without any packet after which a switch stops its timers.
 // BFC-30
 const LINGER: u64 = 64;
 
@@ -29,7 +29,7 @@ impl Ticker {
         }
     }
 
-    /// Starts the timer after a packet arrived or left, if it had stopped.
+    /// Starts the timer if it had stopped, because a packet arrived or left.
     fn start(&mut self, now: Time) {
         if self.next_ps == NEVER && self.period_ps != NEVER {
             self.next_ps = (now / self.period_ps + 1) * self.period_ps;
@@ -72,7 +72,7 @@ pub(crate) struct Due {
 }
 
 impl Clock {
-    /// Creates a clock with these periods for reading queues and for sending bitmaps. Returns
+    /// Creates the timers with these periods for reading queues and for sending bitmaps. Returns
     /// `None` if neither is used.
     pub fn new(read_ps: Option<Time>, tell_ps: Option<Time>) -> Option<Self> {
         let some = read_ps.is_some() || tell_ps.is_some();
@@ -132,7 +132,7 @@ mod tests {
             let now = clock.next();
             told += u64::from(clock.due(now).tell);
         }
-        // At 66 000 more than 64 periods have passed since 1701.
+        // At 66 000 more than 64 periods of 1000 have passed since 1701.
         assert_eq!(told, LINGER, "{told}");
         assert_eq!(clock.touch(70_000), Some(70_200), "and begins again");
         assert!(Clock::new(None, None).is_none());

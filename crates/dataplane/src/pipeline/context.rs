@@ -1,4 +1,4 @@
-//! The context in which a packet takes its steps through a switch.
+//! The context with which a switch executes the steps of a packet.
 
 use super::Pipeline;
 use super::steps::Steps;
@@ -7,8 +7,8 @@ use crate::packet::{Arena, Cold, Packet, PacketId};
 use crate::sink::{DropCause, Sink};
 use crate::units::Time;
 
-/// Data that each step of a packet uses: the time, the parts of the switch, the packets, and the
-/// driver.
+/// Data that each step of a packet uses: the time, the components of the switch, the packets, and
+/// the sink of events.
 #[derive(Debug)]
 pub struct Cx<'a, S> {
     /// Current time, in ps.
@@ -16,13 +16,13 @@ pub struct Cx<'a, S> {
     /// Optional steps that this switch executes.
     pub(crate) steps: Steps,
     pub(crate) core: &'a mut Pipeline,
-    /// The records of all packets.
+    /// All packets of the simulation or program.
     pub arena: &'a mut Arena,
     pub(crate) sink: &'a mut S,
 }
 
 impl<S: Sink> Cx<'_, S> {
-    /// Copies the context for a call that is rarely made. The original can then stay in registers.
+    /// Copies the context for a rare call, so that the original can stay in registers.
     #[inline(always)]
     pub(crate) const fn reborrow(&mut self) -> Cx<'_, S> {
         Cx {
@@ -34,7 +34,8 @@ impl<S: Sink> Cx<'_, S> {
         }
     }
 
-    /// Copies the context for a switch without optional steps, so that the compiler removes them.
+    /// Copies the context for a switch without optional steps. The compiler then removes the code
+    /// of these steps.
     #[inline(always)]
     pub(crate) const fn without_steps(&mut self) -> Cx<'_, S> {
         Cx {
@@ -43,7 +44,7 @@ impl<S: Sink> Cx<'_, S> {
         }
     }
 
-    /// Queues a frame for the neighbour at a port, before all other packets.
+    /// Queues a control frame for the neighbour at a port, with priority over all other packets.
     // SW-42
     pub fn emit(&mut self, port: u16, frame: Packet) -> PacketId {
         let queueing = &mut self.core.queueing;
@@ -62,25 +63,25 @@ impl<S: Sink> Cx<'_, S> {
         self.core.ports()
     }
 
-    /// True if the link at a port is down.
+    /// Returns true if the link at a port is down.
     #[must_use]
     pub fn is_dead(&self, port: u16) -> bool {
         self.core.is_dead(port)
     }
 
-    /// Returns the bytes in all queues of a port.
+    /// Returns the number of bytes in all queues of a port.
     #[must_use]
     pub fn queued_bytes(&self, port: u16) -> u64 {
         self.core.queueing.ports[usize::from(port)].bytes
     }
 
-    /// Returns the number of queues of a class and port that may send.
+    /// Returns the number of queues of a class and port that have packets and are not paused.
     #[must_use]
     pub fn active_queues(&self, port: u16, class: u8) -> u32 {
         self.core.queueing.open(port, class)
     }
 
-    /// Calls the schemes of the links, if there are any.
+    /// Calls the link schemes, if there are any.
     pub(crate) fn with_links<R>(
         &mut self,
         call: impl FnOnce(&mut Links, &mut Self) -> R,
@@ -91,15 +92,16 @@ impl<S: Sink> Cx<'_, S> {
         Some(result)
     }
 
-    /// Reports an arrived frame to the schemes of the links. Returns true if the switch is to
-    /// handle it.
+    /// Reports an arrived frame to the link schemes. Returns true if the switch must handle the
+    /// frame.
     #[inline(never)]
     pub(crate) fn link_accepts(&mut self, port: u16, id: PacketId, is_damaged: bool) -> bool {
         let accepts = self.with_links(|links, cx| links.arrived(cx, port, id, is_damaged));
         accepts.unwrap_or(true)
     }
 
-    /// Returns the decision of the link schemes on the next frame of a port.
+    /// Returns the decision of the link schemes on the next transmission of a port: any packet, a
+    /// frame of the link scheme, or none.
     #[inline(never)]
     pub(crate) fn link_turn(&mut self, port: u16) -> Turn {
         let turn = self.with_links(|links, cx| links.turn(cx, port));
@@ -129,7 +131,7 @@ impl<S: Sink> Cx<'_, S> {
             self.core.port_counters[port as usize].dropped[cause as usize] += 1;
         }
         self.sink.dropped(self.arena.hot(id), port, cause);
-        // SW-52: the driver may keep the record to inform the sender
+        // SW-52: the simulator may keep the dropped packet to notify its sender
         if !self.sink.keep(id, cause) {
             self.arena.free(id);
         }

@@ -1,4 +1,4 @@
-//! Implements `Ports` for a switch: how frames from a neighbour and link schemes change its ports.
+//! Implements `Ports` for a switch: pauses and resumes by frames of a neighbour or by link schemes.
 
 use super::context::Cx;
 use crate::classes::ClassSet;
@@ -69,7 +69,7 @@ impl<S: Sink> Ports for Cx<'_, S> {
         }
     }
 
-    /// Does nothing, because only NICs park flows.
+    /// Does nothing, because only flows at a NIC wait for their destination.
     fn release(&mut self, _first: FlowSlot) {}
 
     fn resume_queues(&mut self, port: u16) {

@@ -1,5 +1,5 @@
-//! Hash table from entry number to value, for the entries of a flow table that are in use. It uses
-//! open addressing, so that the memory of an entry can be prefetched.
+//! Hash table from entry number to value, for the used entries of a flow table. It uses open
+//! addressing, so that the memory of an entry can be prefetched.
 
 use crate::prefetch::prefetch;
 
@@ -41,14 +41,14 @@ impl<V: Copy> Entries<V> {
         vec![slot; slots]
     }
 
-    /// Returns the slot at which a search for a number begins.
+    /// Returns the index of the slot at which the search for an entry number begins.
     #[inline]
     fn home(&self, number: u64) -> usize {
         let bits = self.slots.len().trailing_zeros();
         (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - bits)) as usize
     }
 
-    /// Returns the index of the slot of a number, or of the free slot that it would get.
+    /// Returns the index of the slot of an entry number, or of the free slot for a new entry.
     #[inline]
     fn find(&self, number: u64) -> usize {
         let last = self.slots.len() - 1;
@@ -72,7 +72,7 @@ impl<V: Copy> Entries<V> {
         (slot.number == number).then_some(&mut slot.value)
     }
 
-    /// Returns the value of a number. Adds the idle value if the number has no entry.
+    /// Returns the value of an entry number. Adds an entry with the idle value if there is none.
     #[inline]
     pub fn entry(&mut self, number: u64) -> &mut V {
         let mut at = self.find(number);
@@ -125,7 +125,7 @@ impl<V: Copy> Entries<V> {
         used.map(|slot| &slot.value)
     }
 
-    /// Prefetches the first slot in which the entry of a number can be. Changes no state.
+    /// Prefetches the slot at which the search for an entry number begins. Changes no state.
     #[inline]
     pub fn prefetch(&self, number: u64) {
         prefetch(&self.slots, self.home(number));
@@ -146,7 +146,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a map: numbers that crowd together, values that come, change and go.
+        /// Compares with a `HashMap`: random insertions, changes and removals of nearby numbers.
         #[test]
         fn entries_are_those_of_a_map(steps in prop::collection::vec((0u64..200, 0u32..300), 0..3_000)) {
             let mut entries = Entries::new(0u64);

@@ -11,8 +11,8 @@ use crate::pipeline::place::{Assigned, Place, hashed};
 use crate::pipeline::queueing::Queueing;
 use crate::units::{Rate, Time};
 
-/// Returns the time for which a flow without packets keeps its queue at a switch with these ports.
-/// `hop_rtt_ps` replaces the round trip over the longest link.
+/// Returns the time in ps for which a flow without packets in the switch keeps its queue.
+/// `hop_rtt_ps` replaces the round trip over the longest link of the switch.
 // BFC-04
 pub(crate) fn sticky_ps<H>(
     config: &SwitchConfig<H>,
@@ -33,11 +33,11 @@ pub(crate) fn longest_hop_ps(ports: &[(Rate, Time)]) -> Time {
     ports.iter().map(|&(_, delay)| 2 * delay).max().unwrap_or(0)
 }
 
-/// Selects the packets that the flow table counts: a share of them, by a hash.
+/// Selects by a hash the fraction of the packets that the flow table counts.
 // BFC-32
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sampling {
-    /// Share of the packets that are counted, in 1/65536.
+    /// Fraction of the packets that are counted, in units of 1/65536.
     share: u32,
     seed: u32,
 }
@@ -53,7 +53,7 @@ impl Sampling {
     }
 
     /// Returns true if a packet is counted. The result depends only on packet and switch, so it is
-    /// the same when the packet leaves.
+    /// the same at arrival and departure of the packet.
     #[inline]
     pub fn counts(&self, packet: &Packet) -> bool {
         if self.share >= Self::ALL {
@@ -77,8 +77,8 @@ struct Entry {
     queue: u16,
 }
 
-/// Number of ports in the numbering of flow-table entries by the simulator of BFC's authors: slot
-/// by slot, and port by port in each slot.
+/// Ports per slot in the entry numbers of the simulator of BFC's authors. The number of an entry is
+/// its slot (hash value) × `MOST_PORTS` + egress port.
 const MOST_PORTS: u64 = 64;
 
 /// Number of entries below which idle entries are not removed.
@@ -92,15 +92,15 @@ impl Entry {
         queue: u16::MAX,
     };
 
-    /// BFC-03, BFC-04: returns true if the entry keeps its queue. It does so while it has packets
-    /// in the switch, and for the sticky time after the last one.
+    /// BFC-03, BFC-04: returns true if the entry keeps its queue, that is, while it has packets in
+    /// the switch, and for the sticky time after its last packet.
     const fn keeps(&self, now: Time, sticky_ps: Time) -> bool {
         self.size > 0 || now.saturating_sub(self.last_ps) <= sticky_ps
     }
 }
 
-/// Bitmaps of empty queues as in hardware: periodic copies of the state of the queues, one copy for
-/// each ingress pipeline. A pipeline clears the bit of a queue that it assigns.
+/// Bitmaps of empty queues as in hardware: each ingress pipeline has a copy, which is refreshed
+/// periodically. A pipeline clears the bit of a queue that it assigns to a flow.
 // BFC-38
 #[derive(Debug)]
 struct EmptyMap {
@@ -134,11 +134,11 @@ impl EmptyMap {
 }
 
 /// Flow table of a switch, with a fixed number of entries for each egress port. Nearly all entries
-/// are idle at any time, so only the others are stored.
+/// are idle at any time, so only entries in use are stored.
 #[derive(Debug)]
 pub(crate) struct FlowTable {
     entries: Entries<Entry>,
-    /// Number of stored entries above which idle ones are removed.
+    /// Number of stored entries above which idle entries are removed.
     most: usize,
     /// Number of entries for each egress port and ingress pipeline.
     per_port: u32,
@@ -153,11 +153,12 @@ pub(crate) struct FlowTable {
     /// Queue at which the search for an empty queue starts, per (port, pipeline).
     start: Vec<u16>,
     empty: Option<EmptyMap>,
-    /// Number of packets whose entry had packets and was last used by another flow.
+    /// Number of packets that found packets of another flow in their table entry.
     pub collisions: u64,
-    /// Number of times that a flow got a queue in use, because no queue was empty.
+    /// Number of times that a flow was assigned a queue in use, because no queue was empty.
     pub shared: u64,
-    /// Number of times that a flow got a queue that the bitmap wrongly reported as empty.
+    /// Number of times that a flow was assigned a queue with packets, because the bitmap wrongly
+    /// showed it as empty.
     pub stale: u64,
 }
 
@@ -199,14 +200,13 @@ impl FlowTable {
         }
     }
 
-    /// Returns the table with a hash mask: the bits that all packets of a flow share.
+    /// Returns the table with a mask of the hash bits that are equal for all packets of a flow.
     // SPR-05
     pub fn with_flow_bits(self, flow_bits: u32) -> Self {
         Self { flow_bits, ..self }
     }
 
-    /// Returns the ingress pipeline that handles a packet. Each pipeline has a block of consecutive
-    /// ports.
+    /// Returns the ingress pipeline that handles a packet. Consecutive ports share a pipeline.
     #[inline]
     fn pipeline(&self, packet: &Packet) -> u32 {
         if self.assign.pipelines == 1 {
@@ -215,7 +215,8 @@ impl FlowTable {
         u32::from(packet.ingress) * u32::from(self.assign.pipelines) / self.ports
     }
 
-    /// Returns the index of the part of the table for an egress port and the pipeline of a packet.
+    /// Returns the index of the section of the table for an egress port and the ingress pipeline of
+    /// a packet.
     #[inline]
     fn part(&self, port: u16, packet: &Packet) -> u64 {
         u64::from(port) * u64::from(self.assign.pipelines) + u64::from(self.pipeline(packet))
@@ -269,8 +270,9 @@ impl FlowTable {
         }
     }
 
-    /// Returns the queue (index in its class) that a packet joins regardless of the table, if there
-    /// is one. Not inlined, because by default there is none.
+    /// Returns the queue (index in its class) of a packet whose queue does not depend on the table:
+    /// an incast packet, or all packets if a hash selects queues. Not inlined, because by default
+    /// this returns `None`.
     #[inline(never)]
     fn fixed(&self, packet: &Packet) -> Option<u16> {
         if self.assign.incast_queue && packet.has(flag::INCAST) {
@@ -282,14 +284,14 @@ impl FlowTable {
             .then(|| apart + hashed(packet.hash & self.flow_bits, self.queues - apart))
     }
 
-    /// Returns the number of queues reserved for incasts: the first ones of a class.
+    /// Returns the number of queues of a class reserved for incasts (0 or 1, the first queue).
     // BFC-36
     const fn apart(&self) -> u16 {
         (self.assign.incast_queue && self.queues > 1) as u16
     }
 
-    /// BFC-02: selects an empty queue that downstream has not paused. If there is none, selects a
-    /// queue in use.
+    /// BFC-02: selects an empty queue that the downstream neighbour has not paused. If there is
+    /// none, selects a queue in use.
     fn choose(
         &self,
         port: u16,
@@ -326,8 +328,8 @@ impl FlowTable {
         (queueing.queue_of(port, class, nth), Assigned::Shared)
     }
 
-    /// Returns one of `among` queues for an entry of a port. The result is the same at every
-    /// switch.
+    /// Returns the queue, below `among`, of a table entry at a port. The same entry number has the
+    /// same queue at every switch.
     // BFCC-06
     #[inline(never)]
     fn by_entry(&self, port: u16, entry: u64, among: u16) -> u16 {
@@ -347,8 +349,8 @@ impl FlowTable {
         empty && (self.assign.paused_eligible || !q.paused)
     }
 
-    /// Updates the table for a packet that [`FlowTable::place`] assigned and that was accepted.
-    /// `counted`: the packet counts in the table (BFC-32). Returns true if the entry then has
+    /// Updates the table for an accepted packet. `place` is the result of [`FlowTable::place`].
+    /// `counted` is true if sampling selects the packet (BFC-32). Returns true if the entry now has
     /// exactly one counted packet.
     #[inline(always)]
     pub fn commit(
@@ -407,11 +409,11 @@ impl FlowTable {
         }
     }
 
-    /// Removes a departing packet from its entry. The packet was counted on arrival.
+    /// Subtracts a departing packet from its entry. The packet was counted on arrival.
     #[inline]
     pub fn departed(&mut self, now: Time, port: u16, packet: &Packet) {
         let index = self.index(port, packet);
-        // The entry is present: entries with packets in the switch are not removed.
+        // The entry exists: entries with packets in the switch are never removed.
         if let Some(entry) = self.entries.get_mut(index) {
             debug_assert!(
                 entry.size > 0,
@@ -429,14 +431,14 @@ impl FlowTable {
         self.entries.prefetch(self.index(port, packet));
     }
 
-    /// Returns the queue number in the entry of a packet's flow, if the table contains the entry.
+    /// Returns the queue (number at the port) in the entry of a packet's flow, if an entry exists.
     #[inline]
     pub fn queue(&self, port: u16, packet: &Packet) -> Option<u16> {
         let entry = self.entries.get(self.index(port, packet));
         entry.map(|entry| entry.queue)
     }
 
-    /// Returns the number of packets in the switch according to the table.
+    /// Returns the number of packets in the switch, summed over the table entries.
     pub fn packets(&self) -> u64 {
         self.entries.values().map(|e| u64::from(e.size)).sum()
     }

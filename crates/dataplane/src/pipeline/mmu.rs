@@ -1,9 +1,9 @@
 //! The shared buffer of a switch. It decides which packets may enter, and counts the bytes of each
 //! ingress.
 //!
-//! Each (ingress port, class) has a small reserve. Further packets use a pool that all ingresses
-//! share. With PFC, each pausable ingress also has headroom for packets that arrive after its XOFF.
-//! `pipeline/pfc/` stores which ingresses are paused.
+//! An *ingress* is an (ingress port, class). Each has a small reserve. Further packets use a pool
+//! that all ingresses share. With PFC, each pausable ingress also has headroom for packets that
+//! arrive after its XOFF. `pipeline/pfc/` stores which ingresses are paused.
 
 use crate::classes::ClassSet;
 use crate::config::{Accounting, Admission, MmuConfig, Pfc, SwitchConfig};
@@ -43,7 +43,7 @@ pub fn pausable_classes<H>(config: &SwitchConfig<H>) -> usize {
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(32))]
 struct Ingress {
-    /// Bytes in the reserve and the pool.
+    /// Bytes of the ingress in its reserve and in the pool.
     bytes: u64,
     headroom: u64,
     headroom_limit: u64,
@@ -75,14 +75,14 @@ pub(crate) struct Mmu {
     /// has a fast path.
     calm_below: u32,
     pausable: ClassSet,
-    /// Counters of the ns-3 replay, which replace those of this file.
+    /// Buffer counters as in HPCC's ns-3 simulator. If present, they replace those of this file.
     ns3: Option<Box<Books>>,
     shared_used: u64,
     shared_bytes: u64,
-    /// Bytes of the pool, plus the bytes that victim ports may use in addition.
+    /// Size of the pool in bytes, plus the bytes that SPFC's victim ports may use in addition.
     room_bytes: u64,
-    /// Bytes of one largest frame for every pausable ingress. This part of the pool is kept for the
-    /// frames that cross a threshold.
+    /// Space of the pool, in bytes, that is reserved for the frame by which an ingress exceeds its
+    /// threshold: one frame of maximum size for every pausable ingress.
     last_frames: u64,
     admission: Admission,
     buffer_bytes: u64,
@@ -91,11 +91,12 @@ pub(crate) struct Mmu {
     headroom_used: u64,
     /// Upper limit of `headroom_used` in bytes; `u64::MAX` without a shared pool.
     headroom_pool: u64,
-    /// Maximum of the headroom bytes of any ingress.
+    /// Maximum number of headroom bytes that one ingress used.
     pub max_headroom: u64,
 }
 
-/// Returns the headroom of a port and class in bytes: the configured value, or that of the formula.
+/// Returns the headroom of a port and class in bytes: the configured value, or that of
+/// [`headroom_bytes`].
 #[must_use]
 pub fn headroom_of<H>(config: &SwitchConfig<H>, pfc: &Pfc, (rate, delay_ps): (Rate, Time)) -> u64 {
     pfc.headroom.unwrap_or_else(|| match pfc.accounting {
@@ -112,9 +113,9 @@ pub fn headroom_of<H>(config: &SwitchConfig<H>, pfc: &Pfc, (rate, delay_ps): (Ra
     })
 }
 
-/// Returns the division of a buffer as `(reserved, headroom, shared)`, in bytes over all ports.
-/// `shared` is negative if reserve and headroom exceed the buffer. Headroom outside the buffer does
-/// not count.
+/// Returns the division of a buffer as `(reserved, headroom, shared)`, each in bytes for all ports
+/// together. `shared` is negative if reserve and headroom exceed the buffer. `headroom` is 0 if the
+/// headroom lies outside the buffer.
 // SW-19, SPFC-05
 #[must_use]
 pub fn division<H>(config: &SwitchConfig<H>, ports: &[(Rate, Time)]) -> (u64, u64, i64) {
@@ -225,7 +226,7 @@ impl Mmu {
         port as usize * self.classes + class as usize
     }
 
-    /// The counters of the ns-3 replay, if they replace those of this file.
+    /// Returns the buffer counters as in HPCC's ns-3 simulator, if they replace those of this file.
     #[inline(always)]
     pub const fn replay(&self) -> Option<&Books> {
         match &self.ns3 {
@@ -240,32 +241,32 @@ impl Mmu {
         prefetch(&self.ingress, (port as usize + 1) * self.classes - 1);
     }
 
-    /// Returns the part of `bytes` that exceeds the reserve of an ingress.
+    /// Returns by how many bytes `bytes` exceeds the reserve of an ingress.
     // SW-10
     #[inline]
     const fn beyond(&self, bytes: u64) -> u64 {
         bytes.saturating_sub(self.reserved)
     }
 
-    /// SW-18: returns true if the pool has room for one largest frame of every pausable ingress.
-    /// The frame that crosses a threshold then fits.
+    /// SW-18: returns true if the pool has room for one frame of maximum size of every pausable
+    /// ingress, so that the frame by which an ingress exceeds its threshold fits.
     #[inline]
     pub const fn room_for_last_frames(&self) -> bool {
         self.shared_used + self.last_frames <= self.shared_bytes
     }
 
     /// SPFC-08: returns true if the pool and the additional space of victim ports have room for one
-    /// largest frame of every pausable ingress.
+    /// frame of maximum size of every pausable ingress.
     pub const fn room_for_victims(&self) -> bool {
         self.shared_used + self.last_frames <= self.room_bytes
     }
 
-    /// Returns the bytes that victim ports may use in addition to the pool.
+    /// Returns the number of bytes that victim ports may use in addition to the pool.
     pub const fn beside_bytes(&self) -> u64 {
         self.room_bytes - self.shared_bytes
     }
 
-    /// Returns the number of bytes by which the ingresses exceed the pool.
+    /// Returns the number of bytes by which all ingresses together exceed the pool.
     pub const fn beyond_the_pool(&self) -> u64 {
         self.shared_used.saturating_sub(self.shared_bytes)
     }
@@ -276,12 +277,12 @@ impl Mmu {
         self.shared_bytes.saturating_sub(self.shared_used)
     }
 
-    /// Returns the bytes of the whole buffer.
+    /// Returns the size of the whole buffer in bytes.
     pub const fn buffer_bytes(&self) -> u64 {
         self.buffer_bytes
     }
 
-    /// Returns the bytes of the whole buffer, divided by the number of ports.
+    /// Returns the size of the whole buffer in bytes, divided by the number of ports.
     pub const fn equal_share(&self) -> u64 {
         self.buffer_bytes / self.ports
     }
@@ -292,7 +293,7 @@ impl Mmu {
         self.pausable
     }
 
-    /// Returns the bytes of an ingress beyond its reserve.
+    /// Returns the bytes of an ingress beyond its reserve, in the pool and in the headroom.
     pub fn excess(&self, port: u16, class: u8) -> Excess {
         if let Some(books) = &self.ns3 {
             return books.excess(port, class);
@@ -304,8 +305,8 @@ impl Mmu {
         }
     }
 
-    /// Returns the bytes of an ingress and of the pool, together with the given threshold, for
-    /// reports.
+    /// Returns the buffered bytes of an ingress and of the pool, for reports. `threshold_bytes` and
+    /// `victim` are copied into the result.
     // SPFC-40, RCD-13
     pub fn level_beside(&self, port: u16, class: u8, threshold_bytes: u64, victim: bool) -> Level {
         if let Some(books) = &self.ns3 {
@@ -320,8 +321,8 @@ impl Mmu {
         }
     }
 
-    /// Stores a packet that fits the reserve of its ingress, if the fast path allows it. If this
-    /// returns false, the caller uses [`Mmu::verdict`].
+    /// Stores a packet that fits the reserve of its ingress, if the fast path permits it. If this
+    /// returns false, the caller calls [`Mmu::verdict`].
     // SW-10
     #[inline(always)]
     pub fn enter_reserve(&mut self, port: u16, class: u8, size: u64) -> bool {
@@ -337,11 +338,11 @@ impl Mmu {
         true
     }
 
-    /// Returns where a packet of `size` bytes would be stored, or why it is dropped. Changes
-    /// nothing.
+    /// Returns the space (pool or headroom) for a packet of `size` bytes, or the cause of its drop.
+    /// Changes nothing.
     ///
-    /// `egress_bytes` are the bytes of its queue or port, as the admission requires. `is_paused`:
-    /// PFC has paused the ingress.
+    /// `egress_bytes` is the number of queued bytes of its egress queue or port, depending on
+    /// [`Mmu::per_queue`]. `is_paused` is true if PFC has paused the ingress.
     #[inline(always)]
     pub fn verdict(
         &self,
@@ -368,13 +369,13 @@ impl Mmu {
         let fits = self.shared_used + more <= self.room_bytes;
         match self.admission {
             Admission::Pfc(_) if self.pausable & 1 << class != 0 => {
-                // SW-12: until XOFF is sent packets go to the pool, from then on to the headroom.
+                // SW-12: before XOFF packets use the pool, after XOFF the headroom.
                 if fits && (!is_paused || more == 0) {
                     Ok(Space::Pool)
                 } else if ingress.headroom + size <= ingress.headroom_limit
                     && self.headroom_used + size <= self.headroom_pool
                 {
-                    Ok(Space::Headroom) // SW-56: own limit, and room in the pool
+                    Ok(Space::Headroom) // SW-56: limit of the ingress, and of the headroom pool
                 } else {
                     Err(DropCause::Buffer)
                 }
@@ -398,7 +399,7 @@ impl Mmu {
         }
     }
 
-    /// Stores an accepted packet. Returns the bytes of its ingress beyond the reserve.
+    /// Counts an accepted packet in `space`. Returns the bytes of its ingress beyond the reserve.
     #[inline(always)]
     pub fn enter(&mut self, port: u16, class: u8, size: u64, space: Space) -> Excess {
         self.used += size;
@@ -420,7 +421,7 @@ impl Mmu {
             Space::Headroom => {
                 ingress.headroom += size;
                 self.headroom_used += size;
-                // SW-56: an ingress has its own limit, and all together have the pool.
+                // SW-56: one limit for each ingress, and one for the sum of all ingresses.
                 debug_assert!(
                     ingress.headroom <= ingress.headroom_limit,
                     "headroom of port {port}"
@@ -440,8 +441,8 @@ impl Mmu {
         }
     }
 
-    /// Removes a packet that arrived by `port`. Returns the bytes of its ingress beyond the
-    /// reserve, or `None` if the ingress used only its reserve.
+    /// Removes a packet that arrived at ingress `port`. Returns the bytes of its ingress that
+    /// remain beyond the reserve, or `None` if the ingress used only its reserve.
     #[inline(always)]
     pub fn leave(&mut self, port: u16, class: u8, size: u64) -> Option<Excess> {
         debug_assert!(
@@ -461,11 +462,11 @@ impl Mmu {
                 "{size} B leave an ingress with {} B",
                 ingress.bytes
             );
-            ingress.bytes -= size; // nothing was in the pool
+            ingress.bytes -= size; // the ingress used only its reserve
             return None;
         }
         let before = ingress.bytes.saturating_sub(self.reserved);
-        // SW-14: departing bytes free the headroom first.
+        // SW-14: the bytes of a departing packet free headroom first, then the pool.
         let from_headroom = ingress.headroom.min(size);
         debug_assert!(
             self.headroom_used >= from_headroom,
@@ -492,8 +493,8 @@ impl Mmu {
         })
     }
 
-    /// Returns true if the egress threshold applies to the bytes of the queue, false if to those of
-    /// the port.
+    /// Returns true if the egress threshold applies to the bytes of the egress queue, and false if
+    /// it applies to the bytes of the egress port.
     #[inline]
     pub const fn per_queue(&self) -> bool {
         matches!(
@@ -505,7 +506,7 @@ impl Mmu {
         )
     }
 
-    /// Compares the byte counters of the buffer with each other. The error describes a difference.
+    /// Checks that the byte counters of the buffer agree. The error describes a difference.
     pub fn audit(&self) -> Result<(), String> {
         if let Some(books) = &self.ns3 {
             return books.audit(self.used);

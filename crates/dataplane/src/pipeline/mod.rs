@@ -1,10 +1,10 @@
-//! The parts of a switch that hop schemes use: routes, classifier, buffer, PFC, queues, signals,
-//! counters.
+//! The components of a switch: routes, classifier, buffer, PFC, queues, signals, counters.
 //!
-//! `path.rs` has the steps of a packet as functions of the context [`Cx`](context::Cx). Each part
-//! serves one of them: routes, the classifier (`classify.rs`, `flow_table.rs`), the buffer
-//! (`mmu.rs`) with PFC (`pfc/`), the queues and their schedule (`queueing/`), the signals
-//! (`signal.rs`). The switch (`switch/`) calls these functions, and its hop scheme between them.
+//! `path.rs` has the steps of a packet as functions of the context [`Cx`](context::Cx). Each
+//! component is used by one step: routes, the classifier (`classify.rs`, `flow_table.rs`), the
+//! buffer (`mmu.rs`) with PFC (`pfc/`), the queues and their schedule (`queueing/`), the congestion
+//! signals (`signal.rs`). The switch (`switch/`) calls these functions. Between them it calls its
+//! hop scheme (flow control between neighbours, for example BFC).
 
 mod c_random;
 pub(crate) mod classify;
@@ -54,24 +54,24 @@ use trim_counts::TrimCounts;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct SwitchCounters {
-    /// Packets that arrived, without frames for the switch itself.
+    /// Packets that arrived, without control frames for the switch itself.
     pub received: u64,
-    /// Packets that left, without its own frames.
+    /// Packets that were sent, without control frames of the switch itself.
     pub sent: u64,
     /// Packets that the switch created.
     pub created: u64,
-    /// INT records written.
+    /// INT records that the switch wrote.
     pub int_hops: u64,
     /// Packets marked by ECN.
     pub marks: u64,
-    /// Packets dropped.
+    /// Packets that the switch dropped.
     pub dropped: u64,
     /// Data packets that were trimmed to their headers.
     pub trims: u64,
     /// Headers that were sent back to their senders.
     pub returned: u64,
-    /// Pauses and resumes that changed nothing. The counter stays 0 unless links lose frames or
-    /// bitmaps repeat pauses.
+    /// Received pauses and resumes that changed nothing. The counter stays 0 unless links lose
+    /// frames or bitmaps repeat pauses.
     pub repeated_pauses: u64,
     /// Packets that waited at a port whose link had failed and left by another port.
     pub rerouted: u64,
@@ -80,23 +80,23 @@ pub struct SwitchCounters {
 /// Counters of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SwitchPortCounters {
-    /// Bytes of frames of the switch itself that left: pauses, credits.
+    /// Bytes of control frames of the switch that were sent: pauses, credits.
     pub frame_bytes: u64,
-    /// Bytes of credits among them.
+    /// Bytes of credit frames that were sent.
     pub credit_bytes: u64,
-    /// Data packets that this port marked.
+    /// Data packets that this port marked by ECN.
     pub marked: u64,
-    /// Packets dropped on their way to this port, per [`DropCause`](crate::sink::DropCause).
+    /// Dropped packets with this egress port, per [`DropCause`](crate::sink::DropCause).
     pub dropped: [u64; DROP_CAUSES],
 }
 
-/// Fate of packets for a port whose link is down.
+/// What the switch does with packets for a port whose link is down.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stranded {
-    /// They are dropped.
+    /// Drops the packets.
     #[default]
     Drop,
-    /// They wait for new routes, or for the link.
+    /// Keeps the packets until new routes are set or the link recovers.
     Wait,
 }
 
@@ -107,7 +107,7 @@ struct DeadPorts {
     stranded: Stranded,
 }
 
-/// Class properties from `SwitchConfig::classes`, as one bit set per property.
+/// Class properties from `SwitchConfig::classes`, as one bit set of classes per property.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ClassBits {
     pub buffered: ClassSet,
@@ -136,8 +136,8 @@ impl ClassBits {
     }
 }
 
-/// The parts of a switch. Fields that most packets need come first, so that they use few cache
-/// lines.
+/// The components of a switch. Fields that most packets need come first, so that they use few
+/// cache lines.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Pipeline {
@@ -145,33 +145,33 @@ pub struct Pipeline {
     pub(crate) class: ClassBits,
     /// Optional steps that this switch executes.
     pub(crate) steps: Steps,
-    /// True if INT is written on data packets.
+    /// True if INT records are written into data packets.
     pub(crate) int: bool,
-    /// The part of the switch's number that INT's pathID contains.
+    /// Bits of the switch ID that are combined into the pathID field of INT.
     pub(crate) path_id: u32,
     pub(crate) classifier: Classifier,
     pub(crate) queueing: Queueing,
     pub(crate) mmu: Mmu,
     pub(crate) pfc: Pfc,
-    /// The ports whose link is down; `None`: neither links nor routes have changed yet.
+    /// The ports whose link is down. `None` until the first change of a link or route.
     dead: Option<Box<DeadPorts>>,
     pub(crate) counters: SwitchCounters,
     pub(crate) marker: Option<Marker>,
-    /// Format of INT records; `None`: exact records that count sent bytes.
+    /// Format of INT records. `None`: exact records, with a counter of sent bytes.
     pub(crate) int_as: Option<IntConfig>,
-    /// Bytes in all VOQs, if parked packets report them by INT.
+    /// Number of bytes in all VOQs, if INT of parked packets reports it.
     pub(crate) voq_bytes: Option<u64>,
     pub(crate) port_counters: Vec<SwitchPortCounters>,
-    /// Selects the packets that the flow table counts.
+    /// Selects the fraction of packets that the flow table counts.
     pub(crate) sampling: Sampling,
     pub(crate) clock: Option<Box<Clock>>,
     pub(crate) shaper: Option<Box<Shaper>>,
     pub(crate) trimmer: Option<Box<TrimCounts>>,
-    /// The state of a path policy that reads the loads of ports.
+    /// State of a load-balancing policy that selects the egress port by the load of ports.
     by_load: Option<Box<ByLoad>>,
-    /// The scheme that sends notices to senders.
+    /// The scheme that sends congestion notifications to senders.
     pub(crate) signal: Option<Box<Signal>>,
-    /// The schemes of the links.
+    /// Schemes of the links at its ports (for example credits or link-level retry).
     pub(crate) links: Option<Box<Links>>,
 }
 
@@ -253,7 +253,7 @@ impl Pipeline {
 
     /// Returns the egress port of a packet, selected by the loads of the equal-cost ports, or
     /// `None` if no port leads to its destination.
-    // PTH-01: the policy reads this switch; PTH-03: with the packets handled before
+    // PTH-01: the policy reads loads of this switch; PTH-03: they include all earlier packets
     #[inline(never)]
     pub(crate) fn port_by_load(&mut self, now: Time, packet: &Packet) -> Option<u16> {
         let ports = self.routes.ports(packet.dst)?;
@@ -268,8 +268,8 @@ impl Pipeline {
         Some(policy.choose(&cx, packet, ports))
     }
 
-    /// Updates the tables for an accepted packet that [`Classifier::place`] assigned. Returns the
-    /// queue, and true if the flow-table entry has no other packet in the switch.
+    /// Updates the tables for an accepted packet. `place` is the result of [`Classifier::place`].
+    /// Returns the queue, and true if the flow-table entry has no other packet in the switch.
     #[inline(always)]
     pub(crate) fn commit(
         &mut self,
@@ -294,7 +294,7 @@ impl Pipeline {
         }
     }
 
-    /// Removes a packet that has left a queue from the classifier.
+    /// Subtracts a packet that has left its queue from the tables of the classifier.
     #[inline(always)]
     pub(crate) fn departed(&mut self, now: Time, port: u16, packet: &Packet, queue: QueueId) {
         if matches!(self.classifier, Classifier::Fifo) || packet.class() < DATA_CLASS {
@@ -312,7 +312,8 @@ impl Pipeline {
         }
     }
 
-    /// Checks in debug builds that an arriving packet satisfies the guarantees of the driver.
+    /// Checks in debug builds that an arriving packet satisfies the requirements of
+    /// `Switch::receive`.
     #[inline(always)]
     pub(crate) fn check_arrival(&self, in_port: u16, packet: &Packet) {
         debug_assert!(in_port < self.ports(), "port {in_port} of {}", self.ports());
@@ -340,7 +341,8 @@ impl Pipeline {
         self.dead.as_ref().is_some_and(|d| d.dead[port as usize])
     }
 
-    /// Records that links or routes have changed. From now on the switch checks the state of links.
+    /// Records that links or routes have changed. From then on the switch checks for every packet
+    /// if the link is up.
     pub(crate) fn note_change(&mut self) {
         let ports = self.queueing.ports.len();
         self.steps = self.steps.or(Steps::LINKS);
@@ -352,8 +354,8 @@ impl Pipeline {
         });
     }
 
-    /// Records that the link at a port has failed or recovered. `failed` is the fate of packets for
-    /// this port, or `None` after recovery.
+    /// Records that the link at a port has failed or recovered. `failed` is the treatment of
+    /// packets for this port, or `None` after recovery.
     pub(crate) fn set_dead(&mut self, port: u16, failed: Option<Stranded>) {
         self.note_change();
         if let Some(dead) = &mut self.dead {
@@ -372,14 +374,14 @@ impl Pipeline {
     }
 
     /// Returns true if the flow table counts a packet. The result depends only on packet and
-    /// switch, so it is the same when the packet leaves.
+    /// switch, so it is the same at arrival and departure of the packet.
     // BFC-32
     #[inline]
     pub(crate) fn counts(&self, packet: &Packet) -> bool {
         self.sampling.counts(packet)
     }
 
-    /// Counts a control frame of this switch that leaves by a port.
+    /// Counts a control frame of this switch that is sent by a port.
     #[inline]
     pub(crate) fn frame_left(&mut self, port: u16, packet: &Packet) {
         let counters = &mut self.port_counters[port as usize];
@@ -396,8 +398,8 @@ impl Pipeline {
         }
     }
 
-    /// Subtracts a control frame from the queued bytes of INT. It was removed from its queue and is
-    /// not sent.
+    /// Subtracts a control frame from the queued bytes that INT reports. The frame was removed from
+    /// its queue and is not sent.
     pub(crate) fn frame_withdrawn(&mut self, port: u16, frame: &Packet) {
         if self.class.int & 1 != 0 {
             let telemetry = &mut self.queueing.ports[port as usize].telemetry;

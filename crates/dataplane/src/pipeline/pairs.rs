@@ -3,7 +3,7 @@
 /// Set of (ingress, egress) port pairs of a switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pairs {
-    /// Number of 64-bit words for each ingress.
+    /// Number of 64-bit words of `bits` for each ingress.
     words: usize,
     bits: Vec<u64>,
 }
@@ -19,13 +19,13 @@ impl Pairs {
         }
     }
 
-    /// Returns the egresses of an ingress, as bits.
+    /// Returns the egress ports of all pairs with this ingress port, as a bit set.
     #[must_use]
     pub fn row(&self, ingress: u16) -> &[u64] {
         &self.bits[usize::from(ingress) * self.words..][..self.words]
     }
 
-    /// Adds the pairs of an ingress with these egresses, given as bits.
+    /// Adds the pairs of an ingress port with each egress port of a bit set.
     pub fn insert_all(&mut self, ingress: u16, egresses: &[u64]) {
         let row = &mut self.bits[usize::from(ingress) * self.words..][..self.words];
         for (word, more) in row.iter_mut().zip(egresses) {

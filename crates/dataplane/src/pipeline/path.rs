@@ -1,5 +1,5 @@
-//! The path of a packet: route, classify, admit, enqueue; schedule, sign, depart. Each step is one
-//! function.
+//! The steps of a packet through a switch. On arrival: route, classify, admit, enqueue. On
+//! departure: schedule, sign (write INT and ECN), depart. Each step is one function.
 
 use super::context::Cx;
 use super::place::Place;
@@ -13,12 +13,12 @@ use crate::int::IntHop;
 use crate::packet::{Kind, Packet, PacketId, flag};
 use crate::sink::{DropCause, Sink};
 
-/// The result of admission.
+/// The result of the admission of a packet to the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// The packet joins a queue.
     Accept,
-    /// The packet lost its payload, and its header took another path.
+    /// The packet was trimmed. Its header was already queued, returned or dropped.
     Trimmed,
     /// The packet is dropped for this cause.
     Drop(DropCause),
@@ -36,8 +36,8 @@ impl<S: Sink> Cx<'_, S> {
         }
     }
 
-    /// Returns the port by which a packet leaves. The error has the cause of its drop, and the port
-    /// if one leads to its destination.
+    /// Returns the egress port of a packet. The error contains the cause of the drop, and the
+    /// egress port if a route leads to the destination.
     #[inline(always)]
     pub(crate) fn route(
         &mut self,
@@ -60,8 +60,8 @@ impl<S: Sink> Cx<'_, S> {
         Ok(port)
     }
 
-    /// FGC-32: for a data packet, records its ingress port. For an ACK, returns the port through
-    /// which the acknowledged packet arrived.
+    /// FGC-32: lets ACKs return by the path of their data. Records the ingress port of a data
+    /// packet in the packet. For an ACK, returns the port by which the acknowledged packet arrived.
     fn follow_trail(&mut self, id: PacketId, packet: &Packet) -> Option<u16> {
         match packet.kind() {
             Kind::Ack | Kind::Nak => self.arena.trail_mut(id).pop(),
@@ -89,8 +89,8 @@ impl<S: Sink> Cx<'_, S> {
             .place(self.now, port, packet, queueing, draw)
     }
 
-    /// Takes a packet that is to leave by `port` into the buffer, trims it, or refuses it. A
-    /// refused packet changes no table.
+    /// Decides if a packet for egress `port` enters the buffer, is trimmed or is dropped. Counts an
+    /// accepted packet in the buffer. A dropped packet changes no table.
     // SW-01
     #[inline(always)]
     pub(crate) fn admit(
@@ -123,7 +123,7 @@ impl<S: Sink> Cx<'_, S> {
         Verdict::Accept
     }
 
-    /// Applies queue limits that are counted in packets: drops a credit if the shaper's queue is
+    /// Checks the queue limits that are counted in packets: drops a credit if the shaped queue is
     /// full, and trims a packet if its queue is full.
     #[inline(never)]
     fn admit_to_short_queue(&mut self, port: u16, class: u8, id: PacketId) -> Verdict {
@@ -137,8 +137,8 @@ impl<S: Sink> Cx<'_, S> {
         }
     }
 
-    /// Adds a packet to the buffer counters of its ingress. PFC then pauses the upstream if the
-    /// ingress exceeds its threshold.
+    /// Adds a packet to the buffer counters of its ingress. PFC then pauses the upstream neighbour
+    /// if the ingress exceeds its threshold.
     #[inline(always)]
     fn enter_buffer(
         &mut self,
@@ -165,8 +165,8 @@ impl<S: Sink> Cx<'_, S> {
         Ok(())
     }
 
-    /// Appends a packet to its queue and counts it for the signals. Returns the state of the queue
-    /// before that. The caller requests a transmission.
+    /// Appends a packet to its queue and adds its bytes to the counters of ECN and INT. Returns the
+    /// state of the queue before. The caller must request a transmission.
     #[inline(always)]
     pub(crate) fn enqueue(
         &mut self,
@@ -202,7 +202,7 @@ impl<S: Sink> Cx<'_, S> {
         Found { bytes, alone }
     }
 
-    /// Updates the packet counts of shaped and trimmed classes.
+    /// Counts a packet that joined a queue of a shaped class or of a switch that trims packets.
     #[inline(never)]
     fn count_joined(&mut self, port: u16, class: u8) {
         let core = &mut *self.core;
@@ -216,14 +216,14 @@ impl<S: Sink> Cx<'_, S> {
         }
     }
 
-    /// Takes the packet that a port sends next out of its queue.
+    /// Dequeues the packet that a port sends next.
     #[inline(always)]
     pub(crate) fn schedule(&mut self, port: u16) -> Option<Taken> {
         self.core.queueing.pop(port, self.arena)
     }
 
-    /// Releases the buffer space of a departing packet. Returns true if PFC must resume its
-    /// upstream.
+    /// Releases the buffer space of a departing packet. Returns true if PFC must resume the
+    /// upstream neighbour.
     #[inline(always)]
     pub(crate) fn leave_buffer(&mut self, packet: &Packet) -> bool {
         packet.has(flag::BUFFERED) && {
@@ -234,8 +234,8 @@ impl<S: Sink> Cx<'_, S> {
         }
     }
 
-    /// Writes INT and ECN on a packet that has left its queue. `packet` is its record as it was in
-    /// the queue.
+    /// Writes INT and ECN into a packet that has left its queue. `packet` is a copy of its fields
+    /// from when it was in the queue.
     #[inline(always)]
     pub(crate) fn sign(&mut self, port: u16, queue: QueueId, id: PacketId, packet: &Packet) {
         let core = &mut *self.core;
@@ -281,7 +281,7 @@ impl<S: Sink> Cx<'_, S> {
         let Some(hop) = self.arena.last_hop_mut(id) else {
             return;
         };
-        // FG-51: a packet that was parked reports the bytes in VOQs
+        // FG-51: INT of a packet that was parked reports the bytes in VOQs as queue length
         if let Some(bytes) = core.voq_bytes
             && packet.has(flag::PARKED)
         {
@@ -292,7 +292,7 @@ impl<S: Sink> Cx<'_, S> {
         }
     }
 
-    /// Marks a data packet by ECN, depending on the bytes of its queue or port.
+    /// Marks a data packet by ECN, depending on the queued bytes of its queue or port.
     // SW-30, SW-32, SW-34
     #[inline(always)]
     fn mark(&mut self, port: u16, queue: QueueId, id: PacketId) {
@@ -310,7 +310,7 @@ impl<S: Sink> Cx<'_, S> {
         debug_assert!(bytes <= most, "a queue is part of its port");
         let hot = self.arena.hot_mut(id);
         let is_data = hot.kind() == Kind::Data;
-        // NS3-16: the draw of an ACK affects only later draws.
+        // NS3-16: as in the ns-3 simulator, an ACK draws a random number although it is not marked.
         if !is_data && !marker.replay {
             return;
         }
@@ -322,7 +322,7 @@ impl<S: Sink> Cx<'_, S> {
         }
     }
 
-    /// Removes a packet that has left its queue from the counts of the schedule and the classifier.
+    /// Subtracts a packet that has left its queue from the counts of shaper, trimming, classifier.
     #[inline(always)]
     pub(crate) fn depart(&mut self, port: u16, queue: QueueId, packet: &Packet) {
         if self.steps.has(Steps::SHAPE.or(Steps::TRIM)) {
@@ -352,7 +352,7 @@ impl<S: Sink> Cx<'_, S> {
         }
     }
 
-    /// Lets the shaped queues send whose delay has ended, and schedules the next call.
+    /// Unblocks the shaped queues whose token bucket permits a packet, and schedules the next call.
     pub(crate) fn open_shaped(&mut self) {
         let core = &mut *self.core;
         if let Some(shaper) = &mut core.shaper {
@@ -360,8 +360,8 @@ impl<S: Sink> Cx<'_, S> {
         }
     }
 
-    /// Removes a packet from all counters except those of the buffer. It was taken out of its queue
-    /// and is not sent.
+    /// Subtracts a packet from all counters except those of the buffer. The packet was removed from
+    /// its queue and is not sent.
     pub(crate) fn withdraw(&mut self, port: u16, queue: QueueId, packet: &Packet) {
         let core = &mut *self.core;
         let class = packet.class();
@@ -375,7 +375,7 @@ impl<S: Sink> Cx<'_, S> {
             debug_assert!(telemetry.int_bytes >= size, "bytes for INT of a port");
             telemetry.int_bytes -= size;
         }
-        // LNK-28: a shaped packet that does not leave costs no token
+        // LNK-28: a shaped packet that is not sent uses no token
         if let Some(shaper) = &mut core.shaper
             && class == SHAPED_CLASS
         {

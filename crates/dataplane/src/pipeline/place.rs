@@ -3,25 +3,25 @@
 use crate::hash::mix32;
 use crate::ids::QueueId;
 
-/// Result of the classifier: the queue that a packet will join. The tables change only when the
-/// packet is accepted (`commit`).
+/// Result of the classifier: the queue that a packet will join. The tables of the classifier change
+/// only when the packet is accepted (`commit`).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
-    /// Index of the queue. [`QueueId::NONE`]: the packet is parked, or its flow's own queue does
-    /// not exist yet.
+    /// Index of the queue in the switch. [`QueueId::NONE`] if a hop scheme parks the packet, or if
+    /// the queue of its flow does not exist yet.
     pub queue: QueueId,
     /// Index of the flow-table entry, if the switch has a flow table.
     pub entry: u64,
-    /// How the flow got its queue.
+    /// How the flow was assigned its queue.
     pub assigned: Assigned,
 }
 
-/// How a flow got its queue.
+/// How a flow was assigned its queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Assigned {
-    /// The flow had the queue before this packet.
+    /// The flow had this queue before this packet, or has a fixed queue.
     Before,
-    /// The flow got an empty queue.
+    /// The flow was assigned an empty queue.
     Empty,
     /// All queues were in use, and the flow shares one of them.
     Shared,
@@ -40,8 +40,8 @@ impl Place {
     }
 }
 
-/// Returns the queue of a flow: its hash, mapped to a number below `queues`. It is the same at all
-/// switches (BFC paper §3.2).
+/// Maps the hash of a flow to a queue below `queues`. The result is the same at all switches (BFC
+/// paper §3.2).
 // SW-24
 #[inline]
 pub(crate) fn hashed(hash: u32, queues: u16) -> u16 {

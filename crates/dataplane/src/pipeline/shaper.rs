@@ -1,5 +1,6 @@
-//! A shaped class of a switch: a short queue at every port, limited to a share of the link. It
-//! carries credits. The data that they permit need the rest of the link (`specs/expresspass.md`).
+//! Rate shaper for the class of ExpressPass credits in a switch. The class has a short queue at
+//! every port, which is limited to a fraction of the link rate. The data packets that the credits
+//! permit need the remaining rate (`specs/expresspass.md`).
 
 use super::queueing::Queueing;
 use crate::classes::CONTROL_CLASS;
@@ -9,7 +10,7 @@ use crate::sink::Sink;
 use crate::timers::Timers;
 use crate::units::{Rate, Time};
 
-/// The class that is shaped.
+/// The traffic class that is shaped.
 // XP-01
 pub(crate) const SHAPED_CLASS: u8 = CONTROL_CLASS;
 
@@ -17,7 +18,7 @@ pub(crate) const SHAPED_CLASS: u8 = CONTROL_CLASS;
 struct Port {
     bucket: Bucket,
     waiting: u16,
-    /// True if a timer for its bucket is set.
+    /// True if a timer for the token bucket of the port is set.
     armed: bool,
 }
 
@@ -26,7 +27,7 @@ struct Port {
 pub(crate) struct Shaper {
     limit: u16,
     ports: Vec<Port>,
-    /// Times at which the buckets of ports with waiting packets open.
+    /// Times at which the token buckets of ports with waiting packets permit the next packet.
     timers: Timers<u16>,
 }
 
@@ -44,7 +45,7 @@ impl Shaper {
         }
     }
 
-    /// Returns true if the queue of a port is full.
+    /// Returns true if the shaped queue of a port is full.
     // XP-03
     #[inline]
     pub fn is_full(&self, port: u16) -> bool {
@@ -56,14 +57,14 @@ impl Shaper {
         self.ports[port as usize].waiting
     }
 
-    /// Counts a packet that joined the queue of a port. The limit (XP-03) is for arrivals. A packet
-    /// that was rerouted may join a full queue (LNK-28).
+    /// Counts a packet that joined the shaped queue of a port. The caller checks the limit for
+    /// arriving packets (XP-03). A rerouted packet may join a full queue (LNK-28).
     pub fn joined<S: Sink>(&mut self, now: Time, port: u16, queues: &mut Queueing, sink: &mut S) {
         self.ports[port as usize].waiting += 1;
         self.shape(now, port, queues, sink);
     }
 
-    /// Counts a packet that left the queue of a port.
+    /// Counts a packet that was sent from the shaped queue of a port.
     pub fn left<S: Sink>(&mut self, now: Time, port: u16, queues: &mut Queueing, sink: &mut S) {
         let p = &mut self.ports[port as usize];
         debug_assert!(p.waiting > 0, "port {port}: no shaped packet waits");
@@ -72,8 +73,8 @@ impl Shaper {
         self.shape(now, port, queues, sink);
     }
 
-    /// Counts a packet that was taken out of the queue of a port and does not leave by it. That
-    /// costs no token.
+    /// Counts a packet that was removed from the shaped queue of a port without being sent. This
+    /// uses no token.
     // LNK-28
     pub fn withdrawn(&mut self, port: u16) {
         debug_assert!(
@@ -83,7 +84,7 @@ impl Shaper {
         self.ports[port as usize].waiting -= 1;
     }
 
-    /// Delays the packets of a port until its bucket opens.
+    /// Blocks the shaped class of a port until its token bucket permits the next packet.
     pub fn shape<S: Sink>(&mut self, now: Time, port: u16, queues: &mut Queueing, sink: &mut S) {
         let p = &mut self.ports[port as usize];
         let at = p.bucket.opens_ps();
@@ -95,7 +96,7 @@ impl Shaper {
         }
     }
 
-    /// Opens the queues that are due, and schedules the next call.
+    /// Unblocks the ports whose token bucket permits a packet again, and schedules the next call.
     pub fn timer<S: Sink>(&mut self, now: Time, queues: &mut Queueing, sink: &mut S) {
         while let Some(port) = self.timers.due(now, sink) {
             self.ports[port as usize].armed = false;

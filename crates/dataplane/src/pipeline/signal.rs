@@ -1,10 +1,10 @@
-//! Signals that a switch writes on packets: ECN marks and INT.
+//! Congestion signals that a switch writes into packets: ECN marks and INT.
 
 use crate::config::{EcnConfig, IntConfig, Red, Scope};
 use crate::int::{Counter, IntFormat, IntHop};
 use crate::units::Rate;
 
-/// ECN marking of a switch.
+/// ECN marking of a switch by RED.
 #[derive(Debug)]
 pub(crate) struct Marker {
     /// RED profile of each port: two thresholds and a probability.
@@ -15,7 +15,7 @@ pub(crate) struct Marker {
 }
 
 impl Marker {
-    /// Creates the state for ports with these rates.
+    /// Creates the RED profiles for ports with these rates.
     pub fn new(config: &EcnConfig, rates: impl Iterator<Item = Rate>) -> Self {
         Self {
             profiles: rates.map(|rate| config.at(rate)).collect(),
@@ -24,14 +24,14 @@ impl Marker {
         }
     }
 
-    /// Returns the number of queued bytes up to which a port never marks a packet.
+    /// Returns the number of queued bytes up to which a port marks no packet.
     pub fn unmarked(&self, port: u16) -> u32 {
         let kmin_bytes = self.profiles[port as usize].kmin_bytes;
         u32::try_from(kmin_bytes).unwrap_or(u32::MAX)
     }
 
-    /// Returns true if a packet is marked. `bytes` is the length of its queue or port. `unit` draws
-    /// a number from [0, 1).
+    /// Returns true if a packet must be marked. `bytes` is the number of queued bytes of its queue
+    /// or port. `unit` returns a random number in [0, 1).
     // SW-30, NS3-15
     #[inline]
     pub fn marks(&self, port: u16, bytes: u64, unit: impl FnOnce() -> f64) -> bool {
@@ -46,9 +46,9 @@ impl Marker {
     }
 }
 
-/// Converts an exact INT record to the configured counter and format. `arrived` is the number of
-/// bytes that ever joined the queues of the port: sent bytes, including this packet, plus queued
-/// bytes.
+/// Converts an exact INT record to the configured byte counter and wire format. `arrived` is the
+/// number of bytes that ever joined the queues of the port: sent bytes, including this packet, plus
+/// queued bytes.
 // HPCC-30, HPCC-31
 pub(crate) fn rewrite(int: IntConfig, hop: &mut IntHop, arrived: u64) {
     if int.counter == Counter::Arrived {
@@ -85,7 +85,7 @@ mod tests {
         assert_eq!(m.unmarked(0), 100_000);
         assert!(!m.marks(0, 100_000, || 0.0));
         assert!(m.marks(0, 400_001, || 0.999));
-        // Half way the probability is 0.1.
+        // Half way between kmin and kmax the marking probability is 0.1.
         assert!(m.marks(0, 250_000, || 0.099_999));
         assert!(!m.marks(0, 250_000, || 0.100_001));
         assert!(

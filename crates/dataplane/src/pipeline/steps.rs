@@ -1,12 +1,12 @@
-//! Optional steps of a packet in a switch, and the steps that a hop scheme observes.
+//! Optional steps of a packet in a switch, and the steps at which the switch calls its hop scheme.
 
 use crate::packet::{Packet, PacketId};
 
-/// A set of optional steps. Each switch computes its set when it is made and when links change.
+/// A set of optional steps. A switch computes its set when it is created, and when links change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Steps(u16);
 
-/// Gives each optional step a bit of its own.
+/// Defines one bit for each optional step.
 macro_rules! steps {
     ($($(#[$doc:meta])* $vis:vis $STEP:ident;)*) => {
         #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
@@ -22,33 +22,33 @@ macro_rules! steps {
 }
 
 steps! {
-    /// Arrivals and departures start the timers of the switch's clock.
+    /// Arrivals and departures start the periodic timers of the switch.
     pub(crate) CLOCK;
-    /// ACKs return by the ports through which their packet came.
+    /// ACKs return by the path of the data packet that they acknowledge.
     pub(crate) TRAIL;
     /// Links or routes have changed.
     pub(crate) LINKS;
-    /// A class is shaped.
+    /// A class has a rate shaper.
     pub(crate) SHAPE;
-    /// Packets that find a full queue are trimmed.
+    /// Packets whose queue is full are trimmed.
     pub(crate) TRIM;
-    /// Packets that leave a VOQ have queues of their own.
+    /// Packets that leave a VOQ join separate low-priority queues.
     pub(crate) VOQS;
-    /// The hop scheme watches arrivals.
+    /// The hop scheme is called for arriving packets.
     pub ARRIVE;
-    /// The hop scheme watches packets that join a queue.
+    /// The hop scheme is called for packets that join a queue.
     pub ENQUEUE;
-    /// The hop scheme watches departures.
+    /// The hop scheme is called for departing packets.
     pub DEPART;
-    /// A watchdog can drop packets of a class.
+    /// A PFC watchdog can drop packets of a class.
     pub(crate) WATCHDOG;
-    /// A signal sends notices to senders.
+    /// A signal scheme sends congestion notifications to senders.
     pub(crate) NOTIFY;
-    /// A path policy reads the loads of ports.
+    /// A load-balancing policy selects the egress port by the load of ports.
     pub(crate) BY_LOAD;
     /// INT records differ from the exact ones.
     pub(crate) INT_FORMAT;
-    /// Schemes of links watch arrivals and departures.
+    /// Link schemes are called for arriving and departing packets.
     pub(crate) LINK_SCHEMES;
 }
 
@@ -70,7 +70,7 @@ impl Steps {
         }
     }
 
-    /// True if the two sets have a step in common.
+    /// Returns true if the two sets have a step in common.
     #[inline(always)]
     pub(crate) const fn has(self, steps: Self) -> bool {
         self.0 & steps.0 != 0
@@ -86,17 +86,17 @@ pub struct Found {
     pub alone: bool,
 }
 
-/// A step of a packet as a hop scheme sees it. Only switches whose scheme watches `Arrive`,
-/// `Enqueue` and `Depart` report these three.
+/// A step of a packet at which the switch calls its hop scheme. `Arrive`, `Enqueue` and `Depart`
+/// are reported only if the scheme requests them ([`Steps`]).
 #[derive(Clone, Copy, Debug)]
 pub enum Step<'a> {
-    /// A packet arrived by port `ingress`. Nothing else is decided yet.
+    /// A packet arrived at port `ingress`. It is not routed yet.
     Arrive(&'a Packet),
-    /// A packet that arrived is dropped.
+    /// An arriving packet is dropped before it joins a queue.
     Refuse(&'a Packet),
-    /// The switch has stored a packet in its buffer that the scheme decided to park.
+    /// The scheme decided to park this packet, and the switch has stored it in its buffer.
     Park {
-        /// The port by which it will leave.
+        /// The egress port of the packet.
         port: u16,
         /// The packet.
         id: PacketId,
@@ -112,7 +112,7 @@ pub enum Step<'a> {
         /// State of the queue before the packet joined it.
         found: Found,
     },
-    /// A packet that waited at a dead port joined a queue of another port.
+    /// A packet that waited at a port whose link is down joined a queue of another port.
     // LNK-24
     Rejoin {
         /// The port of the queue.
@@ -124,16 +124,16 @@ pub enum Step<'a> {
         /// State of the queue before the packet joined it.
         found: Found,
     },
-    /// A packet leaves.
+    /// A packet leaves the switch.
     Depart {
-        /// The port by which it leaves.
+        /// The egress port.
         port: u16,
         /// The packet.
         id: PacketId,
-        /// Record of the packet as it was in the queue.
+        /// Fields of the packet from when it was in the queue.
         packet: &'a Packet,
     },
-    /// A packet is taken out of its queue and stays in the buffer.
+    /// A packet is removed from its queue and stays in the buffer.
     // LNK-23, LNK-24
     Withdraw {
         /// The packet.
@@ -141,7 +141,7 @@ pub enum Step<'a> {
         /// Record of the packet.
         packet: &'a Packet,
     },
-    /// A packet that was taken out of its queue is dropped.
+    /// A packet that was removed from its queue (`Withdraw`) is dropped.
     // LNK-23
     GiveUp {
         /// The port of the queue.
@@ -149,20 +149,20 @@ pub enum Step<'a> {
         /// Record of the packet.
         packet: &'a Packet,
     },
-    /// Packets were taken out of queues.
+    /// The packets of all ports whose link is down were removed from their queues.
     // LNK-27
     Emptied,
-    /// A multiple of the period that the scheme requested has passed.
+    /// The periodic timer that the scheme requested has expired.
     Tick,
-    /// A timer of the switch has expired. It may belong to another part of the switch.
+    /// A timer of the switch has expired. It is not necessarily a timer of the scheme.
     Timer,
     /// A frame of the scheme arrived from the neighbour.
     Frame {
-        /// The port by which it arrived.
+        /// The port at which the frame arrived.
         port: u16,
-        /// Record of the frame.
+        /// Fields of the frame.
         frame: &'a Packet,
-        /// Numbers that the frame carries in addition to its record.
+        /// List of numbers that the frame carries in addition, for example paused queues.
         list: &'a [u32],
     },
 }

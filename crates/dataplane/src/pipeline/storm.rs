@@ -1,5 +1,5 @@
-//! Effects of a storm of pauses on the packets of a class. The rules are in
-//! `specs/pfc-watchdog.md`.
+//! PFC watchdog of a switch: treatment of the packets of a class in a PFC storm (a pause that lasts
+//! too long). The rules are in `specs/pfc-watchdog.md`.
 
 use super::context::Cx;
 use crate::packet::PacketId;
@@ -7,13 +7,14 @@ use crate::sink::Sink;
 use crate::watchdog::Watchdog;
 
 impl<S: Sink> Cx<'_, S> {
-    /// Returns the watchdog if a class of a port is in a storm and its packets are dropped.
+    /// Returns the PFC watchdog if it drops packets of a class of a port, because the class is in a
+    /// PFC storm.
     pub(crate) fn dropping_watchdog(&mut self, port: u16, class: u8) -> Option<&mut Watchdog> {
         let watchdog = self.core.queueing.gate.watchdog_in_storm(port, class);
         watchdog.filter(|watchdog| watchdog.drops())
     }
 
-    /// True if the watchdog drops packets of a class at a port. Counts the packet.
+    /// Returns true if the PFC watchdog drops a packet of a class at a port. Counts such a packet.
     #[inline(never)]
     pub(crate) fn is_dropped_in_storm(&mut self, port: u16, class: u8) -> bool {
         let watchdog = self.dropping_watchdog(port, class);
@@ -23,7 +24,7 @@ impl<S: Sink> Cx<'_, S> {
         })
     }
 
-    /// Counts a packet that leaves by a port if its class is in a storm.
+    /// Counts a packet that leaves by a port if its class is in a PFC storm.
     #[inline(never)]
     pub(crate) fn count_sent_in_storm(&mut self, port: u16, id: PacketId) {
         let class = self.arena.hot(id).class();
@@ -32,8 +33,8 @@ impl<S: Sink> Cx<'_, S> {
         }
     }
 
-    /// Begins or ends the next storm that is due. Returns its port and class. Schedules the next
-    /// call of the watchdog if no storm is due.
+    /// Begins or ends the next PFC storm that is due, and returns its port and class. Schedules the
+    /// next call of the watchdog if no change is due.
     pub(crate) fn next_storm_change(&mut self) -> Option<(u16, u8)> {
         let queueing = &mut self.core.queueing;
         let ports = &queueing.ports;

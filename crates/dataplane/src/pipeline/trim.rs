@@ -1,5 +1,5 @@
-//! Trimming: a data packet that finds its queue full loses its payload. Its header is forwarded
-//! with priority over data, or returned to its sender (`specs/ndp.md`).
+//! Trimming: if the queue of a data packet is full, the switch removes the payload. The header is
+//! forwarded with priority over data, or returned to its sender (`specs/ndp.md`).
 
 use super::context::Cx;
 use super::path::Verdict;
@@ -10,8 +10,8 @@ use crate::packet::{Kind, PacketId, flag};
 use crate::sink::{DropCause, Sink};
 
 impl<S: Sink> Cx<'_, S> {
-    /// Trims an arriving data packet, or the last one of its queue, if the queue is full. A control
-    /// packet needs room in the control queue.
+    /// If the queue of an arriving data packet is full, trims this packet or the last packet of the
+    /// queue. Checks for a control packet that the control queue has room.
     // NDP-01, NDP-02
     pub(crate) fn trim_or_accept(&mut self, port: u16, id: PacketId) -> Verdict {
         let packet = *self.arena.hot(id);
@@ -41,7 +41,7 @@ impl<S: Sink> Cx<'_, S> {
         Verdict::Trimmed
     }
 
-    /// Removes the payload of a packet that is in no queue. Its header joins the control queue.
+    /// Removes the payload of a packet that is in no queue. The header joins the control queue.
     fn trim(&mut self, config: &TrimConfig, port: u16, id: PacketId) {
         let hot = self.arena.hot_mut(id);
         hot.become_kind(Kind::Header, CONTROL_CLASS);
@@ -67,8 +67,8 @@ impl<S: Sink> Cx<'_, S> {
         queue.bytes() + u64::from(size) <= config.control_bytes
     }
 
-    /// Checks that a control packet fits the control queue of its port. A header that does not fit
-    /// returns to its sender. Anything else is dropped.
+    /// Checks that a control packet fits the control queue of its port. A trimmed header that does
+    /// not fit is returned to its sender if configured. Other packets that do not fit are dropped.
     // NDP-03
     fn admit_control(&mut self, config: &TrimConfig, port: u16, id: PacketId) -> Verdict {
         let packet = *self.arena.hot(id);

@@ -1,9 +1,9 @@
-//! Counts of the data packets in queues that trim packets (`specs/ndp.md`).
+//! Counts the data packets in the queues of a switch that trims packets (`specs/ndp.md`).
 
 use crate::classes::DATA_CLASS;
 use crate::config::TrimConfig;
 
-/// Number of data packets in each queue that trims packets when it is full.
+/// Number of data packets in each queue. If a queue is full, arriving packets are trimmed.
 #[derive(Debug)]
 pub(crate) struct TrimCounts {
     pub config: TrimConfig,
@@ -35,8 +35,8 @@ impl TrimCounts {
         self.waiting[at] += u16::from(class >= DATA_CLASS);
     }
 
-    /// Returns the number of data packets counted at a port and class, or `None` if there is no
-    /// such class.
+    /// Returns the number of queued data packets of a port and class, or `None` if there is no such
+    /// class.
     pub fn waiting(&self, port: u16, class: u8) -> Option<u16> {
         (usize::from(class) < self.classes).then(|| self.waiting[self.at(port, class)])
     }

@@ -1,4 +1,4 @@
-//! The audit of a switch, and the explanation of a run that stalled. Both change nothing.
+//! Invariant checks of a switch, and the explanation of a run that stalled. They change no state.
 
 use super::{Classifier, DATA_CLASS, Switch, class_labels};
 use crate::classes::{MAX_CLASSES, class_label};
@@ -8,8 +8,8 @@ use crate::pipeline::shaper::SHAPED_CLASS;
 use crate::pipeline::steps::Steps;
 
 impl Switch {
-    /// Explains a run that stalled: reports paused classes and queues with packets, and what this
-    /// switch pauses upstream.
+    /// Explains a run that stalled: reports paused classes and queues with packets, and the pauses
+    /// that this switch has sent upstream.
     pub fn explain_stall(&self, mut say: impl FnMut(String)) {
         let core = &self.core;
         for (port, p) in (0..).zip(&core.queueing.ports) {
@@ -28,8 +28,9 @@ impl Switch {
         }
     }
 
-    /// Checks the counters against the packets that are here. Packets that entered have left, wait
-    /// or were dropped. The buffer has the bytes of the queues and VOQs. Returns the violations.
+    /// Checks the counters against the packets in the switch: every packet that entered has left,
+    /// waits or was dropped, and the bytes in the buffer are those of queues and VOQs. Returns a
+    /// description of each violation.
     #[must_use]
     pub fn audit(&self, arena: &Arena) -> Vec<String> {
         let core = &self.core;
@@ -68,7 +69,7 @@ impl Switch {
         }
         broken.extend(self.audit_short_queues(arena));
         let c = &core.counters;
-        // SW-62: created packets are in the sum
+        // SW-62: the sum includes packets that the switch created
         if c.received + c.created != c.sent + c.dropped + packets {
             broken.push(format!(
                 "{} packets entered, {} were created, {} left, {} were dropped, {packets} wait",
@@ -98,7 +99,7 @@ impl Switch {
         broken
     }
 
-    /// Returns the packets in queues and VOQs, frames between neighbours left out.
+    /// Returns the packets in queues and VOQs, without control frames between neighbours.
     fn buffered_packets(&self, arena: &Arena) -> Vec<Packet> {
         let mut packets = Vec::new();
         for port in 0..self.ports() {
@@ -109,7 +110,8 @@ impl Switch {
         packets
     }
 
-    /// Compares the packets counted in shaped and trimmed queues with those that wait there.
+    /// Compares the packet counts of shaped and trimmed queues with the packets in these queues.
+    /// Returns the description of a difference.
     // AUD-01
     fn audit_short_queues(&self, arena: &Arena) -> Option<String> {
         let core = &self.core;

@@ -1,5 +1,5 @@
-//! Views for the search for deadlocks: packets of a switch that cannot move, and packets that keep
-//! its neighbours paused.
+//! Data for the search for deadlocks: packets of a switch that cannot be sent, and packets because
+//! of which its neighbours stay paused.
 
 use super::Switch;
 use crate::classes::ClassSet;
@@ -11,31 +11,31 @@ use crate::pipeline::queueing::HeldBy;
 /// A queue with packets that may not send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StuckQueue {
-    /// Index among the queues of its switch.
+    /// Index of the queue in its switch.
     pub queue: QueueId,
-    /// Its class.
+    /// Class of the queue.
     pub class: u8,
-    /// Queued bytes.
+    /// Bytes in the queue.
     pub bytes: u64,
-    /// True if its class is paused or has no credit.
+    /// True if the class is paused or has no credit.
     pub by_class: bool,
-    /// The number by which the neighbour pauses it, if it does: that of the queue, or the flow of
-    /// its first packet.
+    /// If the neighbour has paused the queue or the flow of its first packet: the number of the
+    /// queue at its port, or the ID of the flow.
     pub by_name: Option<u32>,
 }
 
-/// Effect of a packet on the neighbour from which it came.
+/// Pause of the upstream neighbour that lasts because a packet of the neighbour is still here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Holds {
-    /// It keeps a class of the neighbour's port paused.
+    /// This class of the neighbour's port stays paused.
     Class(u8),
-    /// It keeps a queue or flow of the neighbour's port paused.
+    /// The queue with this number, or the flow with this ID, of the neighbour's port stays paused.
     Named(u32),
 }
 
 impl Switch {
-    /// Returns the port at which an admitted packet waits, and true if it is in a VOQ. A packet may
-    /// have passed through a VOQ while it was received.
+    /// Returns the egress port at which an admitted packet waits, and true if it is in a VOQ. A
+    /// packet can move from a VOQ to a queue as soon as it is received.
     #[must_use]
     pub fn waits_at(&self, packet: &Packet) -> (u16, bool) {
         match packet.location.is_in_voq() {
@@ -63,21 +63,23 @@ impl Switch {
         self.core.queueing.held_by(queue, arena)
     }
 
-    /// Returns the classes of a port that may not send, as bit sets: paused by the neighbour, and
-    /// without credit.
+    /// Returns two bit sets of classes of a port that may not send: those that the neighbour
+    /// paused, and those without credit.
     #[must_use]
     pub fn held_classes(&self, port: u16) -> (ClassSet, ClassSet) {
         let gate = &self.core.queueing.gate;
         (gate.paused(port), gate.blocked(port))
     }
 
-    /// Returns true if a pause of the flow of its first packet can stop a queue.
+    /// Returns true if pause frames identify flows instead of queues, so that a queue cannot send
+    /// while the flow of its first packet is paused.
     #[must_use]
     pub fn holds_flows(&self) -> bool {
         self.core.queueing.holds_flows()
     }
 
-    /// Returns false if no packet at a port is paused. This is a fast check: true may be wrong.
+    /// Returns false only if no packet at a port is paused. This is a fast check, which can return
+    /// true without a paused packet.
     #[inline]
     #[must_use]
     pub fn may_be_stuck(&self, port: u16) -> bool {
@@ -106,7 +108,7 @@ impl Switch {
         });
     }
 
-    /// Returns the present state of the pauses that packets of this switch keep up.
+    /// Returns the pauses that this switch has sent and not ended, with the current state.
     // LNK-41
     #[must_use]
     pub fn holding(&self) -> Holding<'_> {
@@ -118,8 +120,9 @@ impl Switch {
         }
     }
 
-    /// Calls `visit` with (ingress, paused part of the neighbour there, queue, flow) for every
-    /// packet of this switch that keeps a pause up.
+    /// Calls `visit` for every packet of this switch because of which a pause lasts. The arguments
+    /// are the ingress port, the paused class or queue of its neighbour, the queue of the packet,
+    /// and the flow.
     // LNK-41
     pub fn for_each_hold(&self, arena: &Arena, mut visit: impl FnMut(u16, Holds, QueueId, u32)) {
         let holding = self.holding();
@@ -134,17 +137,17 @@ impl Switch {
     }
 }
 
-/// The pauses that a switch has sent, to find the packets that keep them up.
+/// The pauses that a switch has sent and not ended, to find the packets that prevent the resume.
 #[derive(Debug)]
 pub struct Holding<'a> {
     switch: &'a Switch,
-    /// Ingresses and classes that are paused, ascending.
+    /// Ingress ports and classes that are paused, in ascending order.
     pausing: Vec<(u16, u8)>,
 }
 
 impl Holding<'_> {
-    /// Returns what a packet of this switch keeps paused at the neighbour from which it came: a
-    /// class, and a queue or flow.
+    /// Returns the pauses of the upstream neighbour that last because of a packet of this switch:
+    /// that of its class, and that of its queue or flow.
     #[must_use]
     pub fn of(&self, packet: &Packet) -> [Option<Holds>; 2] {
         let hop = &self.switch.hop;
@@ -162,8 +165,9 @@ impl Holding<'_> {
         ]
     }
 
-    /// Calls `visit` with (ingress, paused part of the neighbour there) for packets of the queues
-    /// for which `which` returns true. Stops when `visit` returns true, and then returns true.
+    /// Calls `visit` with (ingress port, paused class or queue of the neighbour at this port) for
+    /// packets of the queues for which `which` returns true. Stops when `visit` returns true, and
+    /// then returns true.
     pub fn any_in(
         &self,
         arena: &Arena,

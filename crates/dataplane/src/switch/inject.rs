@@ -1,4 +1,4 @@
-//! Packets that a switch creates and routes.
+//! Packets that a switch creates and routes, for example congestion notifications.
 
 use super::join;
 use crate::hop::Hop;
@@ -9,7 +9,8 @@ use crate::signal::{Joined, Notifier};
 use crate::sink::Sink;
 
 impl<S: Sink> Cx<'_, S> {
-    /// Reports a data packet that joined its queue to the signal. Returns a notice for the sender.
+    /// Calls the signal scheme for a data packet that joined its queue. Returns the congestion
+    /// notification to send to the sender of the packet, if any.
     #[inline(never)]
     pub(super) fn notify(
         &mut self,
@@ -36,9 +37,8 @@ impl<S: Sink> Cx<'_, S> {
     }
 }
 
-/// Sends a packet that the switch creates. It is routed, and joins its queue as if it had just
-/// arrived.
-// SW-60, SW-61: its class uses no buffer, and hop schemes see it join its queue
+/// Routes a packet that the switch created and appends it to its queue, like a packet that arrived.
+// SW-60, SW-61: its class occupies no buffer; the hop scheme is called for the enqueue
 pub(super) fn inject<S: Sink>(hop: &mut Hop, cx: &mut Cx<'_, S>, packet: Packet, cold: Cold) {
     debug_assert!(
         cx.core.class.buffered >> packet.class() & 1 == 0,

@@ -1,4 +1,4 @@
-//! Links that fail and recover, at the switch of one end. The rules are in `specs/links.md`.
+//! Failure and recovery of a link at a switch. The rules are in `specs/links.md`.
 
 use super::{Pairs, Switch, cx};
 use crate::hop::{Hop, HopScheme, Topology, dispatch};
@@ -15,9 +15,10 @@ use crate::sink::{DropCause, Sink};
 use crate::units::Time;
 
 impl Switch {
-    /// Handles a link that has failed or recovered (`None`). `failed` is the fate of the packets
-    /// for a failed link. Both ends detect the change at the same instant and start again: nothing
-    /// is paused, and frames that were on the link are lost. The driver does not call a dead port.
+    /// Handles the failure or recovery of the link at a port. `failed` is the treatment of packets
+    /// for a failed link, or `None` after recovery. Both ends detect the change at the same instant
+    /// and reset: all pauses end, and frames on the link are lost. While a link is down, the
+    /// simulator requests no packet of its port.
     // LNK-20
     pub fn link<S: Sink>(
         &mut self,
@@ -41,12 +42,13 @@ impl Switch {
         }
     }
 
-    /// Ends all pauses across a link. Mechanisms reset their state of a neighbour only here.
+    /// Ends all pauses across a link. This is the only place where schemes reset their state about
+    /// a neighbour.
     // LNK-21
     fn forget_neighbour<S: Sink>(&mut self, now: Time, port: u16, arena: &mut Arena, sink: &mut S) {
-        // Pauses of the neighbour.
+        // Reset pauses that the neighbour sent.
         cx!(self, now, arena, sink).forget_neighbour(port);
-        // Frames for the neighbour that have not left.
+        // Remove queued control frames for the neighbour.
         let core = &mut self.core;
         while let Some(id) = core.queueing.pop_control(port, arena) {
             core.frame_withdrawn(port, arena.hot(id));
@@ -79,8 +81,8 @@ impl Switch {
         self.core.queueing.pop(port, arena)
     }
 
-    /// Sets new routes, and moves the packets at dead ports to the ports of these routes.
-    /// `allowed`: the pairs of ports that may pause their upstream; `None`: all may.
+    /// Sets new routes. Moves the packets queued at ports whose link is down to the egress ports of
+    /// the new routes. `allowed` is the argument of [`Self::allow`].
     // LNK-12, LNK-24, LNK-25
     pub fn reroute<S: Sink>(
         &mut self,
@@ -110,7 +112,8 @@ impl Switch {
         self.hop.step(cx!(self, now, arena, sink), Step::Emptied);
     }
 
-    /// Puts a packet that is in the buffer into a queue again.
+    /// Appends a packet that was removed from the queue of port `from` to the queue of its new
+    /// route, or drops it if there is no route.
     fn move_on<S: Sink>(
         &mut self,
         now: Time,
@@ -143,8 +146,8 @@ impl Switch {
     }
 }
 
-/// Removes a packet that was taken out of its queue at a port from all counts but those of the
-/// buffer, in which it stays.
+/// Subtracts a dequeued packet that is not sent from all counters except those of the buffer. The
+/// packet stays in the buffer.
 pub(super) fn withdraw<S: Sink>(hop: &mut Hop, cx: &mut Cx<'_, S>, port: u16, taken: Taken) {
     let Taken { queue, id, .. } = taken;
     let packet = &{ *cx.arena.hot(id) };
@@ -152,7 +155,7 @@ pub(super) fn withdraw<S: Sink>(hop: &mut Hop, cx: &mut Cx<'_, S>, port: u16, ta
     cx.withdraw(port, queue, packet);
 }
 
-/// Drops a packet that was taken out of its queue at a port.
+/// Drops a packet that was removed from its queue at a port (see [`withdraw`]).
 pub(super) fn give_up<S: Sink>(
     hop: &mut Hop,
     cx: &mut Cx<'_, S>,
@@ -167,7 +170,7 @@ pub(super) fn give_up<S: Sink>(
 }
 
 impl<S: Sink> Cx<'_, S> {
-    /// Delays the shaped packets that waited while a link was down by their shaper again.
+    /// Applies the rate shaper again to a port whose link has recovered.
     // LNK-28
     pub(super) fn shape_again(&mut self, port: u16) {
         let core = &mut *self.core;

@@ -1,9 +1,9 @@
-//! The switch: `receive` is route → classify → admit → enqueue, `transmit` is schedule → sign →
-//! depart.
+//! The switch: `receive` is route → classify → admit → enqueue, `transmit` is schedule → sign
+//! (write INT and ECN) → depart.
 //!
-//! A switch consists of the parts that serve these steps (`pipeline/`) and of a hop scheme that
-//! watches the steps (`hop/`). A dropped packet changes no table. The rules are in
-//! `specs/switch.md`.
+//! A switch consists of the components for these steps (`pipeline/`) and of a hop scheme, which is
+//! called at these steps (`hop/`). A dropped packet changes no table. The driver is the program
+//! that calls the switch: the simulator or a live switch. The rules are in `specs/switch.md`.
 
 mod audit;
 mod blocked;
@@ -39,7 +39,8 @@ pub use blocked::{Holds, StuckQueue};
 
 pub use crate::classes::{CONTROL_CLASS, ClassSet, DATA_CLASS, class_labels};
 
-/// Returns the time for which a flow without packets keeps its queue at a switch with these ports.
+/// Returns the time in ps for which a flow without packets in the switch keeps its queue. `ports`
+/// are the rates and one-way delays of the switch's links.
 // BFC-04
 #[must_use]
 pub fn sticky_ps(config: &SwitchConfig, ports: &[(Rate, Time)]) -> Time {
@@ -51,8 +52,8 @@ fn needs(config: &SwitchConfig) -> Needs {
     declaration.map_or_else(Needs::default, |scheme| scheme.needs())
 }
 
-/// A switch. The driver passes packets and the time to it. The fields that every packet needs are
-/// first.
+/// A switch. The caller passes packets and the time to its methods. The fields that every packet
+/// needs are first.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Switch {
@@ -76,8 +77,8 @@ macro_rules! cx {
 use cx;
 
 impl Switch {
-    /// Creates a switch with this number (its identity in the pathID of INT), whose ports have
-    /// these rates and one-way propagation delays.
+    /// Creates a switch with this ID (which INT combines into the pathID). `ports` are the rates
+    /// and one-way propagation delays of its links.
     #[must_use]
     pub fn new(id: u32, config: &SwitchConfig, ports: &[(Rate, Time)], routes: Routes) -> Self {
         let mut core = Pipeline::new(id, config, &needs(config), ports, routes);
@@ -91,12 +92,14 @@ impl Switch {
         Self { core, hop }
     }
 
-    /// Sets the pairs of (ingress, egress) whose packets may pause their upstream; `None`: all.
+    /// Sets the (ingress, egress) port pairs whose packets may cause a pause of the upstream
+    /// neighbour. `None` permits all pairs.
     pub fn allow(&mut self, pairs: Option<Pairs>) {
         self.hop.learn(&self.core, Topology::Pairs(pairs));
     }
 
-    /// Sets which ports lead away from the hosts. The driver calls this before the first packet.
+    /// Sets which ports lead up in the topology, away from the hosts. The driver (simulator or live
+    /// switch) calls this before the first packet.
     pub fn set_upward(&mut self, upward: &[bool]) {
         self.hop.learn(&self.core, Topology::Upward(upward));
     }
@@ -107,25 +110,26 @@ impl Switch {
         self.core.routes.prefetch(|| arena.hot(id).dst);
     }
 
-    /// Returns true if a class can have several queues, so that a packet must first find its queue.
+    /// Returns true if a class can have several queues, so that each packet must be classified.
     #[must_use]
     pub const fn has_several_queues(&self) -> bool {
         self.core.queueing.has_several()
     }
 
-    /// Prefetches a port that will send.
+    /// Prefetches the state of a port that will send.
     #[inline]
     pub fn prefetch_port(&self, port: u16) {
         self.core.queueing.prefetch_sending(port);
     }
 
-    /// Prefetches the packet that a port will send or, if the class has several queues, its queue.
+    /// Prefetches the next packet of a port. If a class can have several queues, prefetches the
+    /// next queue instead.
     #[inline]
     pub fn prefetch_first(&self, port: u16, arena: &Arena) {
         self.core.queueing.prefetch_first(port, arena);
     }
 
-    /// Prefetches the packet that a port will send, whose queue was prefetched.
+    /// Prefetches the next packet of a port after its queue was prefetched.
     #[inline]
     pub fn prefetch_first_packet(&self, port: u16, arena: &Arena) {
         self.core.queueing.prefetch_first_packet(port, arena);
@@ -139,8 +143,8 @@ impl Switch {
         self.core.classifier.prefetch_named(port, packet, queueing);
     }
 
-    /// Prefetches what a frame that arrives soon by `in_port` will access. Returns its egress port
-    /// if that is known.
+    /// Prefetches the memory for a frame that arrives soon at `in_port`. Returns its egress port,
+    /// if the route is known.
     #[inline]
     pub fn prefetch_way(&self, in_port: u16, id: PacketId, arena: &Arena) -> Option<u16> {
         let packet = arena.hot(id);
@@ -155,12 +159,12 @@ impl Switch {
         Some(port)
     }
 
-    /// Handles a frame that has arrived completely by `in_port`.
+    /// Handles a frame that has arrived completely at `in_port`.
     ///
     /// # Panics
-    /// The driver must guarantee that `in_port` is a port of this switch, that the packet's class
+    /// The caller must guarantee that `in_port` is a port of this switch, that the packet's class
     /// is configured, and that its source and destination are endpoints of the network. Debug
-    /// builds check this. Frames between neighbours may have any content.
+    /// builds check this. Control frames between neighbours may have any content.
     // SW-01, SW-04: only a counter changes before the packet is accepted.
     #[inline(always)]
     pub fn receive<S: Sink>(
@@ -182,7 +186,8 @@ impl Switch {
         }
     }
 
-    /// Handles a frame that arrived damaged by `port`, whose link numbers frames.
+    /// Handles a frame that arrived with a bit error at `port`, whose link scheme numbers frames
+    /// (link-level retry).
     pub fn receive_damaged<S: Sink>(
         &mut self,
         now: Time,
@@ -194,8 +199,9 @@ impl Switch {
         cx!(self, now, arena, sink).link_accepts(port, id, true);
     }
 
-    /// Handles all timers that have expired at `now`. The driver calls this at each time that the
-    /// switch passed to [`Sink::wake`]. A call at another time has no effect.
+    /// Handles all timers that have expired at `now`. The driver (simulator or live switch) calls
+    /// this at each time that the switch passed to [`Sink::wake`]. A call at another time has no
+    /// effect.
     // BFC-30, BFC-38, QNT-03, QNT-05
     pub fn timer<S: Sink>(&mut self, now: Time, arena: &mut Arena, sink: &mut S) {
         let cx = cx!(self, now, arena, sink);
@@ -228,8 +234,8 @@ impl Switch {
         }
     }
 
-    /// Removes the next packet to send from a port whose link is free. Returns `None`, without a
-    /// change of state, if the port has no packet that may leave.
+    /// Dequeues and returns the next packet of a port whose link is free. Returns `None`, without a
+    /// change of state, if the port has no packet that may be sent.
     ///
     /// # Panics
     /// If the switch has no such port.
@@ -248,14 +254,13 @@ impl Switch {
         }
     }
 
-    /// Returns the port by which this switch would forward a packet from endpoint `src`, or `None`
-    /// without a route.
+    /// Returns the egress port of a packet from endpoint `src`, or `None` without a route.
     #[must_use]
     pub fn way(&self, packet: &Packet, src: u32) -> Option<u16> {
         self.core.routes.port(packet, || src)
     }
 
-    /// Returns the number of ports with a shortest path to an endpoint.
+    /// Returns the number of equal-cost ports towards an endpoint.
     #[must_use]
     pub fn ways(&self, dst: u32) -> usize {
         self.core.routes.ways(dst)
@@ -270,13 +275,15 @@ impl Switch {
             || links.as_ref().is_some_and(|links| links.is_waiting(port))
     }
 
-    /// Returns the counters of the frames of a port whose link numbers them.
+    /// Returns the frame counters of the link scheme at a port, if it numbers frames (link-level
+    /// retry).
     #[must_use]
     pub fn link_traffic(&self, port: u16) -> Option<Traffic> {
         self.core.links.as_ref()?.traffic(port)
     }
 
-    /// Returns true if packets wait at a port and all of them wait for the neighbour.
+    /// Returns true if a port has packets and all of them are paused or lack credit from the
+    /// neighbour.
     #[must_use]
     pub fn is_stuck(&self, port: u16) -> bool {
         self.core.queueing.is_stuck(port)
@@ -288,20 +295,20 @@ impl Switch {
         self.core.ports()
     }
 
-    /// Returns the bytes in the shared buffer.
+    /// Returns the number of bytes in the shared buffer.
     #[must_use]
     pub const fn buffer_used(&self) -> u64 {
         self.core.mmu.used
     }
 
-    /// Returns the maximum of the bytes in the shared buffer, and the maximum in the headroom of
-    /// any ingress.
+    /// Returns two maxima since the start, in bytes: of the shared buffer, and of the headroom of
+    /// one ingress port and class.
     #[must_use]
     pub const fn buffer_peak(&self) -> (u64, u64) {
         (self.core.mmu.max_used, self.core.mmu.max_headroom)
     }
 
-    /// Returns the bytes queued at a port, and their maximum so far.
+    /// Returns the number of bytes queued at a port, and the maximum since the start.
     #[must_use]
     pub fn queued(&self, port: u16) -> (u64, u64) {
         let p = &self.core.queueing.ports[port as usize];
@@ -314,8 +321,7 @@ impl Switch {
         self.core.mmu.pausable()
     }
 
-    /// Returns the bytes of a class from an ingress in the buffer, and the threshold of PFC for
-    /// them.
+    /// Returns the buffered bytes of an ingress port and class, and the current PFC threshold.
     // RCD-13
     #[must_use]
     pub fn ingress(&self, now: Time, port: u16, class: u8) -> Level {
@@ -334,35 +340,37 @@ impl Switch {
         &self.core.port_counters[port as usize]
     }
 
-    /// Returns the counters of its schemes between neighbours.
+    /// Returns the counters of the hop scheme and of PFC.
     #[must_use]
     pub fn hop_counters(&self) -> HopCounters {
         HopCounters::of(&self.hop, &self.core)
     }
 
-    /// Returns the sums of credits that must agree between switches, if its hop scheme has credits.
+    /// Returns the sums of credits of this switch, if its hop scheme has credits. The invariant
+    /// checks compare them with those of the neighbours.
     #[must_use]
     pub fn credit_sums(&self) -> Option<CreditSums> {
         dispatch!(&self.hop, scheme => scheme.credit_sums(), None)
     }
 
-    /// Returns true if the switch expects no frame of its neighbours, so that a run may end.
+    /// Returns true if the switch expects no control frame from its neighbours, so that a run may
+    /// end.
     #[must_use]
     pub fn is_at_rest(&self) -> bool {
         dispatch!(&self.hop, scheme => scheme.is_at_rest(), true)
             && (self.core.links.as_ref()).is_none_or(|links| links.is_at_rest())
     }
 
-    /// Returns the bytes in VOQs for a port, and the maximum of its queued and parked bytes.
-    /// `None`: the hop scheme parks no packets.
+    /// Returns the number of bytes in VOQs for a port, and the maximum of its queued plus parked
+    /// bytes. Returns `None` if the hop scheme parks no packets.
     #[must_use]
     pub fn held(&self, port: u16) -> Option<(u64, u64)> {
         let (held, most) = dispatch!(&self.hop, scheme => scheme.voq_bytes(port), None)?;
         Some((held, most.max(self.queued(port).1)))
     }
 
-    /// Returns the VOQ of a destination and its number of packets there, or `None` if it has no
-    /// VOQ.
+    /// Returns the index of the VOQ of a destination and the number of its packets in the VOQ.
+    /// Returns `None` if the destination has no VOQ.
     #[must_use]
     pub fn voq_of(&self, dst: u32) -> Option<(u32, u32)> {
         dispatch!(&self.hop, scheme => scheme.voq_of(dst), None)
@@ -373,7 +381,7 @@ impl Switch {
         dispatch!(&self.hop, scheme => scheme.for_each_parked(arena, &mut visit), ());
     }
 
-    /// Calls `visit` with every queue of a port that holds packets.
+    /// Calls `visit` with every queue of a port that is not empty.
     pub fn for_each_queue(&self, port: u16, visit: impl FnMut(&QueueState)) {
         self.core.queueing.for_each_queue(port, visit);
     }
@@ -384,11 +392,11 @@ impl Switch {
     }
 }
 
-/// Routes, classifies, admits and enqueues an arrived packet. If the set of optional steps is a
-/// constant, the compiler removes the others.
+/// Routes, classifies, admits and enqueues an arrived packet. If `cx.steps` is a constant, the
+/// compiler removes the code of all steps that are not in this set.
 #[inline(always)]
 fn receive_packet<S: Sink>(hop: &mut Hop, cx: &mut Cx<'_, S>, in_port: u16, id: PacketId) {
-    // A copy first: to read the record right after a part of it was written would stall.
+    // Copy the packet first: a wide read right after a narrow write stalls the processor.
     let mut packet = *cx.arena.hot(id);
     cx.core.check_arrival(in_port, &packet);
     packet.ingress = in_port;
@@ -425,7 +433,8 @@ fn receive_packet<S: Sink>(hop: &mut Hop, cx: &mut Cx<'_, S>, in_port: u16, id: 
     }
 }
 
-/// Lets an admitted packet join its queue, reports that to the hop scheme, and kicks the port.
+/// Appends an admitted packet to its queue, calls the hop scheme, and requests a transmission of
+/// the port.
 #[inline(always)]
 fn join<S: Sink>(
     hop: &mut Hop,
@@ -457,7 +466,7 @@ fn receive_watched<S: Sink>(hop: &mut Hop, cx: &mut Cx<'_, S>, in_port: u16, id:
     receive_packet(hop, cx, in_port, id);
 }
 
-/// Schedules, signs and removes the packet that a port sends next.
+/// Dequeues the packet that a port sends next, writes INT and ECN, and releases its buffer space.
 #[inline(always)]
 fn transmit_packet<S: Sink>(hop: &mut Hop, cx: &mut Cx<'_, S>, port: u16) -> Option<PacketId> {
     let Taken { queue, number, id } = cx.schedule(port)?;
@@ -475,8 +484,8 @@ fn transmit_packet<S: Sink>(hop: &mut Hop, cx: &mut Cx<'_, S>, port: u16) -> Opt
     }
     let may_resume = cx.leave_buffer(&packet);
     cx.sign(port, queue, id, &packet);
-    // INT counts the bytes of frames that wait, so the resume is queued after the record is
-    // written.
+    // INT counts queued control frames. So the resume is queued only after the INT record of
+    // the packet was written.
     if may_resume {
         cx.reborrow()
             .send_pause(packet.ingress, packet.class(), false);
@@ -509,7 +518,7 @@ fn transmit_watched<S: Sink>(hop: &mut Hop, cx: &mut Cx<'_, S>, port: u16) -> Op
     Some(id)
 }
 
-/// Handles a frame of the neighbour at a port.
+/// Handles a control frame from the neighbour at a port.
 fn receive_frame<S: Sink>(hop: &mut Hop, cx: &mut Cx<'_, S>, port: u16, id: PacketId) {
     if cx.steps.has(Steps::LINK_SCHEMES) && !cx.link_accepts(port, id, false) {
         return;
@@ -523,7 +532,7 @@ fn receive_frame<S: Sink>(hop: &mut Hop, cx: &mut Cx<'_, S>, port: u16, id: Pack
     cx.arena.free(id);
 }
 
-/// Returns the number of data queues of a port and class; `None`: one for each flow.
+/// Returns the number of data queues of a port and class, or `None` if each flow has a queue.
 #[must_use]
 pub const fn data_queues(classify: &Classify) -> Option<u16> {
     match classify {

@@ -1,5 +1,5 @@
-//! Storms of pauses, which the watchdog of a switch detects. The rules are in
-//! `specs/pfc-watchdog.md`.
+//! PFC storms (pauses that last too long), which the PFC watchdog of a switch detects. The rules
+//! are in `specs/pfc-watchdog.md`.
 
 use super::Switch;
 use super::link::{give_up, withdraw};
@@ -12,7 +12,7 @@ use crate::units::Time;
 use crate::watchdog::StormCounters;
 
 impl Switch {
-    /// Begins and ends the storms that are due.
+    /// Begins and ends the PFC storms that are due.
     // PFCWD-02, PFCWD-03, PFCWD-05
     pub(super) fn change_storms<S: Sink>(&mut self, now: Time, arena: &mut Arena, sink: &mut S) {
         let cx = super::cx!(self, now, arena, sink);
@@ -25,7 +25,7 @@ impl Switch {
         }
     }
 
-    /// Returns the counters of each class of a port that had a storm.
+    /// Returns (port, class, counters) of each class of a port that had a PFC storm.
     // PFCWD-08
     pub fn storms(&self) -> impl Iterator<Item = (u16, u8, &StormCounters)> {
         let watchdog = self.core.queueing.gate.watchdog.iter();
@@ -33,7 +33,7 @@ impl Switch {
     }
 }
 
-/// Drops the packets of a class that wait at a port.
+/// Drops all queued packets of a class at a port.
 fn drop_class<S: Sink>(hop: &mut Hop, cx: &mut Cx<'_, S>, port: u16, class: u8) {
     while let Some(taken) = cx.core.queueing.pop_class(port, class, cx.arena) {
         if let Some(watchdog) = &mut cx.core.queueing.gate.watchdog {

@@ -105,7 +105,7 @@ fn flows_of_one_entry_share_its_queue_and_are_counted() {
     assert_eq!(t.collisions, 1);
 }
 
-/// Takes everything out of the queues and the table.
+/// Dequeues all packets of port 0 and subtracts them from the table.
 fn drain(t: &mut FlowTable, q: &mut Queueing, a: &Arena, now: Time) {
     while let Some(Taken { id, .. }) = q.pop(0, a) {
         t.departed(now, 0, a.hot(id));
@@ -150,7 +150,7 @@ fn search_may_start_anywhere_and_a_full_port_may_give_each_entry_its_queue() {
     let queues: Vec<QueueId> = (0..40).map(|flow| shared(0, flow)).collect();
     assert!((0..40).all(|flow| shared(u64::MAX, flow) == queues[flow as usize]));
     assert!((0..4).all(|nth| queues.contains(&q.queue_of(0, 2, nth))));
-    // The entry is one of its port: at another the same flows are dealt out otherwise.
+    // The queue depends on entry and port: at port 1 the same flows get other queues.
     for nth in 0..4 {
         let id = a.alloc(packet(9), Cold::default());
         let queue = q.queue_of(1, 2, nth);
@@ -173,7 +173,7 @@ fn the_queue_of_an_entry_depends_on_its_slot_and_port_in_any_pipeline() {
         let part = u64::from(port) * u64::from(pipelines) + pipeline;
         t.by_entry(port, part * u64::from(t.per_port) + slot, 31)
     };
-    // The seeds are 1, 2, and 64 · 2 + 2.
+    // The seeds (slot × 64 + port + 1) are 1, 2, and 2 × 64 + 2.
     assert_eq!(u32::from(of(1, 0, 0, 0)), 1_804_289_383 % 31);
     assert_eq!(u32::from(of(1, 0, 1, 0)), 1_505_335_290 % 31);
     assert_eq!(u32::from(of(1, 0, 1, 2)), c_random::first(130) % 31);
@@ -212,12 +212,12 @@ fn a_map_that_is_read_now_and_then_lags_behind_the_queues() {
     arrive(&mut t, &mut q, &mut a, 0, packet(1));
     arrive(&mut t, &mut q, &mut a, 0, packet(2));
     drain(&mut t, &mut q, &a, 0);
-    // Both queues are empty again, but the map does not know yet.
+    // Both queues are empty again, but the bitmap does not contain this yet.
     let third = arrive(&mut t, &mut q, &mut a, 0, packet(3));
     assert_eq!((third.assigned, t.stale), (Assigned::Shared, 0));
     drain(&mut t, &mut q, &a, 0);
     t.refresh(&q);
-    // Now it calls both empty; one gets packets past the table.
+    // Now the bitmap shows both queues as empty. One gets a packet without the table.
     let full = q.queue_of(0, 2, t.start[0]);
     let id = a.alloc(packet(9), Cold::default());
     q.push(full, id, &mut a);
@@ -248,7 +248,7 @@ fn pipelines_have_entries_and_maps_of_their_own_and_start_apart() {
     let two = arrive(&mut t, &mut q, &mut a, 0, by(1, 2));
     assert_eq!(one.queue, q.queue_of(0, 2, 0));
     assert_eq!(two.queue, q.queue_of(0, 2, 2));
-    // The second pipeline's map does not know what the first has taken.
+    // The bitmap of pipeline 1 does not contain the assignments of pipeline 0.
     for flow in 3..5 {
         arrive(&mut t, &mut q, &mut a, 0, by(1, flow));
     }
@@ -272,7 +272,7 @@ fn hashed_flows_keep_to_their_queues_and_are_counted() {
         assert_eq!(place.queue, q.queue_of(0, 2, nth), "empty or not");
     }
     assert_eq!((t.packets(), taken), (40, [true; 4]));
-    // BFC-36: but for the queue of incasts, if there is one.
+    // BFC-36: flows without the incast label do not use the queue reserved for incasts.
     let labelled = AssignConfig {
         incast_queue: true,
         ..assign

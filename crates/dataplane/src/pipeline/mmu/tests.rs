@@ -27,7 +27,7 @@ fn headroom_formula_adds_round_trip_two_frames_and_the_pause() {
         headroom_bytes(LINK.0, LINK.1, 1048, 1, &p),
         25_001 + 2 * 1048 + 64
     );
-    // SW-54: it may wait for those of two other classes.
+    // SW-54: the pause frame may wait for the pause frames of two other classes.
     assert_eq!(
         headroom_bytes(LINK.0, LINK.1, 1048, 3, &p),
         25_001 + 2 * 1048 + 3 * 64
@@ -55,7 +55,7 @@ fn headroom_in_a_pool_is_shared_by_ports() {
     c.mmu.buffer_bytes = 20_000;
     c.mmu.reserved_bytes = 0;
     assert_eq!(division(&c, &[LINK; 3]), (0, 6000, 14_000));
-    // One port has its 5000 B; what it leaves of the pool is for the other.
+    // Port 0 may use 5000 B of headroom. Port 1 gets the remaining 1000 B of the pool.
     for _ in 0..5 {
         assert_eq!(m.verdict(0, 2, 1000, 0, true), Ok(Space::Headroom));
         m.enter(0, 2, 1000, Space::Headroom);

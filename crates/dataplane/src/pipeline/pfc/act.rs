@@ -1,5 +1,4 @@
-//! Actions of PFC in a switch: sends the frames that pause and resume classes of upstream
-//! neighbours.
+//! PFC in a switch: sends the frames that pause and resume classes of upstream neighbours.
 
 use super::said;
 use crate::classes::classes_of;
@@ -11,8 +10,8 @@ use crate::sink::{DropCause, Sink};
 use crate::space::Excess;
 
 impl<S: Sink> Cx<'_, S> {
-    /// Pauses the upstream of a packet that entered the buffer if its ingress exceeds the
-    /// threshold.
+    /// Pauses the upstream neighbour at the ingress port of a packet that entered the buffer, if
+    /// the ingress exceeds its threshold.
     #[inline(always)]
     pub(crate) fn pause_if_over(&mut self, port: u16, class: u8, excess: Excess) {
         let core = &mut *self.core;
@@ -21,7 +20,8 @@ impl<S: Sink> Cx<'_, S> {
         }
     }
 
-    /// Releases the buffer space of a packet, if it has any, and resumes its upstream if possible.
+    /// Releases the buffer space of a packet, if it has any. Resumes the upstream neighbour if the
+    /// ingress is below its threshold again.
     pub(crate) fn release_buffer(&mut self, id: PacketId) {
         let packet = *self.arena.hot(id);
         self.arena.hot_mut(id).flags &= !flag::BUFFERED;
@@ -30,14 +30,14 @@ impl<S: Sink> Cx<'_, S> {
         }
     }
 
-    /// Drops a packet that occupies buffer but is in no queue.
+    /// Drops a packet that occupies buffer space but is in no queue.
     pub(crate) fn discard(&mut self, port: u16, id: PacketId, cause: DropCause) {
         self.release_buffer(id);
         self.drop(Some(port), id, cause);
     }
 
-    /// Sends a pause or resume of a class to the upstream at a port. Not inlined, because few
-    /// packets need it.
+    /// Sends a pause or resume of a class to the upstream neighbour at a port. Not inlined, because
+    /// few packets cause one.
     // SW-41
     #[inline(never)]
     pub(crate) fn send_pause(&mut self, port: u16, class: u8, xoff: bool) {
@@ -77,8 +77,9 @@ impl<S: Sink> Cx<'_, S> {
         });
     }
 
-    /// Removes a resume of this class that is still queued at the port, so that the earlier pause
-    /// continues. Returns true if the pause frame is queued too, and `None` if no resume is queued.
+    /// Removes a resume frame of this class that is still queued at the port, so that the earlier
+    /// pause continues. Returns `None` if no resume frame is queued, else whether the pause frame
+    /// is also still queued.
     // SW-44
     fn take_resume_back(&mut self, port: u16, class: u8) -> Option<bool> {
         if !self.core.pfc.takes_back {
@@ -101,8 +102,8 @@ impl<S: Sink> Cx<'_, S> {
         Some(paused)
     }
 
-    /// Continues a pause whose resume was removed. A pause with a duration is sent again, unless
-    /// its frame is still queued.
+    /// Continues a pause whose resume frame was removed. If pauses have a duration, sends the pause
+    /// frame again unless it is still queued.
     // SW-44
     fn go_on(&mut self, port: u16, class: u8, paused: bool) {
         let Some(refresh) = &mut self.core.pfc.refresh else {
@@ -115,15 +116,16 @@ impl<S: Sink> Cx<'_, S> {
         }
     }
 
-    /// Sends the pause of a class again.
+    /// Sends the pause frame of a class again.
     fn repeat_pause(&mut self, port: u16, class: u8) {
         let frame = self.core.pfc.frame(class, true);
         let frame = self.emit(port, frame);
         self.report_frame(port, class, frame, |_| PauseFrame::Refresh);
     }
 
-    /// Reports a PFC frame for the upstream node of a port, if the driver observes these frames.
-    // SPFC-40: buffer level at the pause
+    /// Reports that a PFC frame was queued for the upstream neighbour at a port, if the simulation
+    /// records these frames.
+    // SPFC-40: a pause is recorded with the buffer level that caused it
     #[inline]
     fn report_frame(
         &mut self,
@@ -143,7 +145,7 @@ impl<S: Sink> Cx<'_, S> {
         }
     }
 
-    /// Repeats the pauses that are due, and schedules the next call.
+    /// Sends the pause frames again whose repetition is due, and schedules the next call.
     // QNT-05
     pub(crate) fn repeat_pauses(&mut self) {
         while let Some((port, class)) = self.core.pfc.repeats(self.now) {
@@ -155,13 +157,14 @@ impl<S: Sink> Cx<'_, S> {
         }
     }
 
-    /// Clears the pauses at a port whose link has failed or recovered.
+    /// Resets the sent pauses at a port whose link has failed or recovered.
     // LNK-21
     pub(crate) fn forget_pauses(&mut self, port: u16) {
         self.core.pfc.forget(self.now, port);
     }
 
-    /// Pauses the classes at a port that still exceed their threshold after the link recovered.
+    /// Pauses again the classes at a port that still exceed their threshold after the link
+    /// recovered.
     // LNK-22
     pub(crate) fn pause_again(&mut self, port: u16) {
         let core = &mut *self.core;

@@ -4,7 +4,7 @@ use crate::classes::ClassSet;
 use crate::declaration::Scheme;
 use crate::packet::{Frame, Packet, SchemeNumber, Words};
 
-/// Pauses classes of the neighbour's port until a resume frame, or resumes them.
+/// PFC frame that pauses classes of the neighbour's port until a resume frame, or resumes them.
 // SW-41
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PauseClasses {
@@ -14,8 +14,8 @@ pub struct PauseClasses {
     pub classes: ClassSet,
 }
 
-/// Pauses classes of the neighbour's port for a duration. The sender repeats the frame while the
-/// pause must last.
+/// PFC frame that pauses classes of the neighbour's port for a duration. The sender repeats the
+/// frame as long as the pause must last.
 // QNT-02
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PauseFor {
@@ -25,8 +25,8 @@ pub struct PauseFor {
     pub classes: ClassSet,
 }
 
-/// Returns the content of a PFC frame: true if it pauses, false if it resumes, and the classes as a
-/// bit set.
+/// Returns the content of a PFC frame: true for a pause and false for a resume, and the classes as
+/// a bit set. Returns `None` for other frames.
 #[must_use]
 pub fn said(frame: &Packet) -> Option<(bool, ClassSet)> {
     let lasting = PauseClasses::read(frame).map(|said| (said.on, said.classes));

@@ -1,9 +1,10 @@
 //! Priority flow control (IEEE 802.1Qbb). If the packets of an ingress port and class fill too much
 //! buffer, the switch pauses this class at the upstream neighbour.
 //!
-//! The buffer (`pipeline/mmu.rs`) reports the bytes of an ingress. `thresholds.rs` decides, and
-//! `spfc.rs` gives some ports a larger threshold. `act.rs` sends the frames. The rules are in
-//! `specs/switch.md` and `specs/spfc.md`.
+//! The buffer (`pipeline/mmu.rs`) counts the bytes of each ingress (port and class).
+//! `thresholds.rs` compares them with the thresholds. SPFC (`spfc.rs`) selects ports with a larger
+//! threshold, the *victim ports*. `act.rs` sends the frames. The rules are in `specs/switch.md`
+//! and `specs/spfc.md`.
 
 mod act;
 mod frames;
@@ -28,7 +29,7 @@ pub use spfc::{
 };
 use thresholds::Thresholds;
 
-/// PFC state of a switch. Every switch has it. Without a lossless buffer it never pauses.
+/// PFC state of a switch. It exists in every switch, but never pauses without a lossless buffer.
 #[derive(Debug)]
 pub(crate) struct Pfc {
     thresholds: Thresholds,
@@ -36,15 +37,17 @@ pub(crate) struct Pfc {
     pausable: ClassSet,
     /// Per ingress port: classes that are paused upstream, as a bit set.
     paused: Vec<ClassSet>,
-    /// Paused classes whose headroom still contains packets from before the link recovered.
+    /// Per ingress port: paused classes whose headroom still contains packets from before the link
+    /// recovered.
     // LNK-22
     lagging: Vec<ClassSet>,
     frame_bytes: u16,
     pauses: u64,
     resumes: u64,
-    /// Timers that repeat pauses before they expire, if pauses have a duration.
+    /// Timers that repeat pause frames before the pauses expire, if pauses have a duration.
     refresh: Option<Box<Refresh>>,
-    /// True if a pause removes a resume of the same class that is still queued at the port.
+    /// True if a new pause removes a resume frame of the same class that is still queued at the
+    /// port.
     takes_back: bool,
 }
 
@@ -57,7 +60,7 @@ pub const fn frame_bytes<H>(config: &SwitchConfig<H>) -> Option<u16> {
     }
 }
 
-/// Applies a received PFC frame to a port: pauses or resumes its classes.
+/// Pauses or resumes the classes of a port that a received PFC frame contains.
 // SW-40, NIC-07, QNT-02
 pub(crate) fn obey<P: Ports>(ports: &mut P, port: u16, frame: &Packet) {
     if let Some(PauseClasses { on, classes }) = PauseClasses::read(frame) {
@@ -82,7 +85,7 @@ fn pausable<H>(config: &SwitchConfig<H>) -> ClassSet {
     })
 }
 
-/// Returns true if a pause removes a queued resume. HPCC's simulator sends every frame.
+/// Returns true if a pause removes a queued resume frame. HPCC's simulator sends every frame.
 // SW-44, NS3-12
 fn takes_back<H>(config: &SwitchConfig<H>) -> bool {
     matches!(&config.mmu.admission, Admission::Pfc(pfc) if pfc.accounting == Accounting::Pool)
@@ -144,8 +147,8 @@ impl Pfc {
         ]);
     }
 
-    /// Counts a packet from ingress `port` that leaves the buffer. Returns true if its upstream may
-    /// resume.
+    /// Counts a packet from ingress `port` that leaves the buffer. Returns true if the upstream
+    /// neighbour must be resumed.
     #[inline(always)]
     pub fn leave(&mut self, now: Time, mmu: &mut Mmu, port: u16, class: u8, size: u64) -> bool {
         self.thresholds.departing(now, mmu, port, class, size);
@@ -163,14 +166,14 @@ impl Pfc {
         true
     }
 
-    /// Returns true if a class of the upstream at a port is paused.
+    /// Returns true if this switch has paused a class of the upstream neighbour at a port.
     #[inline(always)]
     pub fn is_paused(&self, port: u16, class: u8) -> bool {
         self.paused[port as usize] >> class & 1 != 0
     }
 
     /// Counts a packet that entered the buffer. `excess` contains the bytes of its ingress beyond
-    /// the reserve. Returns true if the upstream must be paused.
+    /// the reserve. Returns true if the upstream neighbour must be paused.
     #[inline(always)]
     pub fn entered(&mut self, now: Time, mmu: &Mmu, port: u16, class: u8, excess: Excess) -> bool {
         let may_pause = self.pausable & !self.paused[port as usize];
@@ -181,8 +184,8 @@ impl Pfc {
         true
     }
 
-    /// Returns the cause of a drop. If packets from before a link failure fill the headroom, the
-    /// link is the cause.
+    /// Returns the cause to report for a dropped packet: [`DropCause::Link`] if the headroom still
+    /// contains packets from before a link failure.
     // LNK-22
     pub fn drop_cause(&self, port: u16, class: u8, cause: DropCause) -> DropCause {
         match cause {
@@ -211,7 +214,7 @@ impl Pfc {
         self.thresholds.note_resume(now, port, class);
     }
 
-    /// Clears the pauses of an ingress port whose link has failed or recovered.
+    /// Resets the pauses sent by an ingress port whose link has failed or recovered.
     // LNK-21
     fn forget(&mut self, now: Time, port: u16) {
         for class in classes_of(self.paused[port as usize]) {
@@ -222,8 +225,8 @@ impl Pfc {
         }
     }
 
-    /// Pauses the classes that still exceed their threshold after the link of an ingress recovered.
-    /// Returns the paused classes as a bit set.
+    /// Marks the classes as paused that still exceed their threshold after the link of an ingress
+    /// port recovered. Returns these classes as a bit set.
     // LNK-22
     fn pause_again(&mut self, now: Time, mmu: &Mmu, port: u16) -> ClassSet {
         for class in classes_of(self.pausable) {
@@ -236,13 +239,13 @@ impl Pfc {
         self.paused[port as usize]
     }
 
-    /// Returns the paused ingress ports and classes as (port, class), in ascending order.
+    /// Returns the (ingress port, class) whose upstream neighbour is paused, in ascending order.
     pub fn pausing(&self) -> impl Iterator<Item = (u16, u8)> + '_ {
         let ports = (0..).zip(&self.paused);
         ports.flat_map(|(port, &classes)| classes_of(classes).map(move |class| (port, class)))
     }
 
-    /// Returns the frame that pauses or resumes a class of the upstream at a port.
+    /// Returns the frame that pauses (`xoff`) or resumes a class of an upstream neighbour.
     fn frame(&self, class: u8, xoff: bool) -> Packet {
         let classes = 1 << class;
         match &self.refresh {
@@ -254,7 +257,7 @@ impl Pfc {
         }
     }
 
-    /// Returns a port and class whose pause must be repeated now, and restarts its timer.
+    /// Returns a port and class whose pause frame must be repeated now, and restarts its timer.
     fn repeats(&mut self, now: Time) -> Option<(u16, u8)> {
         let refresh = self.refresh.as_mut()?;
         let (port, class) = refresh.due(now)?;
@@ -263,7 +266,7 @@ impl Pfc {
         Some((port, class))
     }
 
-    /// Returns the bytes of an ingress and class, and its current threshold.
+    /// Returns the buffered bytes of an ingress port and class, and its current threshold.
     pub fn level(&self, now: Time, mmu: &Mmu, port: u16, class: u8) -> Level {
         self.thresholds.level_now(now, mmu, port, class)
     }
@@ -295,7 +298,7 @@ mod tests {
 
     const LINK: (Rate, Time) = (Rate::from_gbps(100), US);
 
-    /// A buffer with its PFC.
+    /// A switch buffer with its PFC state.
     struct Buffer {
         mmu: Mmu,
         pfc: Pfc,
@@ -307,13 +310,13 @@ mod tests {
                 .verdict(port, 2, size, 0, self.pfc.is_paused(port, 2))
         }
 
-        /// Stores a packet of class 2. Returns true if its ingress is paused for it.
+        /// Stores a packet of class 2. Returns true if the packet causes a pause of its ingress.
         fn enter(&mut self, port: u16, size: u64, space: Space) -> bool {
             let excess = self.mmu.enter(port, 2, size, space);
             self.pfc.entered(0, &self.mmu, port, 2, excess)
         }
 
-        /// Removes a packet of class 2. Returns true if its ingress is resumed for it.
+        /// Removes a packet of class 2. Returns true if this causes a resume of its ingress.
         fn leave(&mut self, port: u16, size: u64) -> bool {
             self.pfc.leave(0, &mut self.mmu, port, 2, size)
         }
@@ -375,13 +378,13 @@ mod tests {
     fn a_dynamic_threshold_shrinks_as_the_pool_fills() {
         let alpha = PfcThreshold::Dynamic(Alpha::new(1.0));
         let mut m = buffer(110_000, pfc(alpha), 2);
-        // Two headrooms of 5000 leave a pool of 100 000. Alone, an ingress gets half of it.
+        // Two headrooms of 5000 B leave a pool of 100 000 B. A single active ingress gets half.
         let mut entered = 0;
         while !m.enter(0, 1000, Space::Pool) {
             entered += 1000;
         }
         assert_eq!(entered, 50_000);
-        // The second ingress gets half of the 49 000 that are free.
+        // The second ingress gets half of the 49 000 B that are free.
         let mut entered = 0;
         while !m.enter(1, 1000, Space::Pool) {
             entered += 1000;
@@ -420,7 +423,7 @@ mod tests {
         }
         assert_eq!(told, [true; 3]);
         assert!(m.mmu.free() < 3 * 1048);
-        // No ingress resumes until the last frames have room again.
+        // No ingress resumes until the pool has room again for one last frame per ingress.
         assert!(!m.leave(0, 1048));
         assert!(!m.leave(0, 1048));
         assert!(m.leave(0, 1048));

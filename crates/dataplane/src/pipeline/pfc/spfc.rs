@@ -10,41 +10,43 @@ use crate::declaration::Counter;
 use crate::units::{Rate, Time};
 pub use spec::{ABOUT, Interval, VictimParams, WORD};
 
-/// Packets that victim ports kept although the normal threshold would have paused them.
+/// Counter: packets that victim ports accepted above the normal threshold without a pause.
 pub(super) const SPARED: Counter = Counter::sum("spfc_spared");
-/// Maximum of the bytes of victim ports beyond the pool of a switch.
+/// Counter: maximum number of bytes of victim ports beyond the shared pool of a switch.
 pub(super) const BESIDE: Counter = Counter::largest("spfc_beside_bytes");
-/// Pauses of ports that were victim ports until then.
+/// Counter: pauses of ports that were victim ports until the pause.
 pub(super) const VICTIM_PAUSES: Counter = Counter::sum("spfc_victim_pauses");
 
-/// Circuit of one ingress port.
+/// Circuit that detects a victim port: a timer, a rate counter and a state holder per ingress port
+/// (Fig. 10 of the SPFC paper).
 #[derive(Clone, Copy, Debug)]
 struct Port {
     /// TC (timer): end of the current interval.
     ends_ps: Time,
-    /// IRC (rate counter): departures in this interval.
+    /// IRC (rate counter): departures in the current interval, in packets or bytes.
     departed: u64,
-    /// Output of IRC at the end of the last interval.
+    /// Output of the rate counter at the end of the last interval.
     was_enough: bool,
-    /// Counting number: IRC's output is 1 from this number of departures.
+    /// Counting number: number of departures from which the output of the rate counter is 1.
     enough: u64,
     /// SH (state holder): true for a victim port.
     is_victim: bool,
-    /// Classes that the port pauses, as a bit set. SH stays reset while it is not empty.
+    /// Classes that the port pauses, as a bit set. While a class is paused, the port is no victim
+    /// port (the state holder is reset).
     pausing: ClassSet,
-    /// True until the first RESUME, if the port cannot become a victim before it.
+    /// True before the first RESUME, if the configuration lets no port become a victim port before.
     awaits_resume: bool,
 }
 
-/// Circuits of all ports of a switch.
+/// Detection of victim ports for all ports of a switch.
 #[derive(Debug)]
 pub(super) struct Victims {
     config: VictimConfig,
     ports: Vec<Port>,
 }
 
-/// SPFC-13, SPFC-14, SPFC-22: returns the departures per interval that make a port of this rate a
-/// victim.
+/// SPFC-13, SPFC-14, SPFC-22: returns the number of departures per interval from which a port of
+/// this rate is a victim port.
 #[must_use]
 pub fn counting_number(config: &VictimConfig, rate: Rate, max_frame: u16) -> u64 {
     let rate = config.rate.unwrap_or(rate);
@@ -74,7 +76,8 @@ impl Victims {
         }
     }
 
-    /// Ends all intervals up to `now`. At each end SH takes the output of IRC, unless it is reset.
+    /// Ends all counting intervals up to `now`. At each end the port becomes a victim port if it
+    /// had enough departures and pauses no class. Otherwise it becomes a normal port.
     // SPFC-10, SPFC-11, SPFC-19
     #[inline]
     fn advance(&mut self, now: Time, port: u16) {
@@ -98,7 +101,7 @@ impl Victims {
         self.ports[port as usize].is_victim
     }
 
-    /// Returns the same as `is_victim`, but changes no state. Used for reports.
+    /// Like [`Self::is_victim`], but changes no state. Used for reports.
     // SPFC-19
     pub fn looks_victim(&self, now: Time, port: u16) -> bool {
         let p = &self.ports[port as usize];
@@ -111,7 +114,7 @@ impl Victims {
         }
     }
 
-    /// Counts a packet from this ingress port that leaves the switch.
+    /// Counts a packet from ingress `port` that leaves the switch.
     // SPFC-11, SPFC-15, SPFC-21
     #[inline]
     pub fn departed(&mut self, now: Time, port: u16, size: u64) {
@@ -125,7 +128,7 @@ impl Victims {
         p.is_victim |= self.config.detects_at_once && p.departed >= p.enough && !is_reset;
     }
 
-    /// Records a PAUSE of a class. Returns true if the port was a victim port until now.
+    /// Records that the port pauses a class. Returns true if it was a victim port until now.
     // SPFC-12, SPFC-17
     pub fn paused(&mut self, now: Time, port: u16, class: u8) -> bool {
         self.advance(now, port);
@@ -134,7 +137,7 @@ impl Victims {
         std::mem::take(&mut p.is_victim)
     }
 
-    /// Records a RESUME of a class.
+    /// Records that the port resumes a class.
     // SPFC-12, SPFC-16, SPFC-17, SPFC-20
     pub fn resumed(&mut self, now: Time, port: u16, class: u8) {
         self.advance(now, port);
@@ -147,7 +150,8 @@ impl Victims {
         }
     }
 
-    /// Compares the paused classes of the circuits with those of PFC, given as bit sets per port.
+    /// Compares the paused classes recorded here with those of PFC (`paused`, a bit set per port).
+    /// Returns the description of a difference.
     // AUD-01
     pub fn audit(&self, paused: &[ClassSet]) -> Option<String> {
         let ports = (0u16..).zip(paused);
@@ -161,7 +165,7 @@ impl Victims {
         })
     }
 
-    /// Returns the classes that a port pauses according to its circuit.
+    /// Returns the classes that a port pauses, as recorded here.
     pub fn pausing(&self, port: u16) -> ClassSet {
         self.ports[port as usize].pausing
     }
@@ -189,7 +193,7 @@ mod tests {
         }
     }
 
-    /// A circuit whose counting number is 3.
+    /// Returns a port that becomes a victim port after 3 departures per interval.
     fn three() -> Victims {
         let config = VictimConfig {
             k: 1 << 16,
@@ -219,7 +223,7 @@ mod tests {
         assert_eq!(counting_number(&short, RATE, 1000), 1);
     }
 
-    // SPFC-11, SPFC-12: the truth table of Fig. 10, with the previous state.
+    // SPFC-11, SPFC-12: truth table of the state holder (Fig. 10), for each previous state
     #[test]
     fn truth_table_of_the_state_holder() {
         for (reset, full, before, after) in [
@@ -246,7 +250,7 @@ mod tests {
         }
     }
 
-    // SPFC-12: after a RESUME the state holder awaits_resume for the end of the interval.
+    // SPFC-12: after a RESUME the state holder changes only at the end of the interval.
     #[test]
     fn a_resume_frees_the_state_holder_but_sets_nothing() {
         let mut v = three();
@@ -256,7 +260,7 @@ mod tests {
         let end = v.ports[0].ends_ps;
         assert!(!v.is_victim(end - 1, 0));
         assert!(v.is_victim(end, 0), "what departed during the pause counts");
-        // A pause spans the end of an interval: its departures do not count.
+        // The port is paused at the end of an interval: departures of that interval do not count.
         (0..3).for_each(|_| v.departed(end + 1, 0, 1000));
         v.paused(end + 2, 0, 2);
         assert!(!v.is_victim(2 * end, 0));
@@ -347,7 +351,7 @@ mod tests {
         Resume,
     }
 
-    /// Reference model: the circuit in steps of one picosecond with a timer that counts down.
+    /// Reference model: the same circuit, simulated in steps of one picosecond.
     struct Clocked {
         tc: Time,
         left: Time,

@@ -1,5 +1,5 @@
-//! PFC thresholds of an ingress port: static, dynamic (a share of the free pool), or an equal share
-//! of the buffer. Victim ports have a larger threshold.
+//! PFC thresholds of an ingress port: static, dynamic (a fraction of the free pool), or an equal
+//! fraction of the buffer. Victim ports of SPFC have a larger threshold.
 
 use super::Victims;
 use crate::classes::ClassSet;
@@ -16,13 +16,13 @@ pub(super) struct Thresholds {
     xon_offset: u64,
     /// True if the last paused port was a victim port.
     last_by_victim: bool,
-    /// State of the ports, if the switch detects victim ports.
+    /// Detection of victim ports (SPFC), if configured.
     victims: Option<Box<Victims>>,
-    /// Packets that a victim port kept although the normal threshold was exceeded.
+    /// Number of packets that victim ports accepted above the normal threshold without a pause.
     pub spared: u64,
-    /// Pauses of ports that were victim ports until then.
+    /// Number of pauses of ports that were victim ports until the pause.
     pub victim_pauses: u64,
-    /// Maximum number of bytes by which the ingresses exceeded the pool.
+    /// Maximum number of bytes by which all ingress ports together exceeded the pool.
     pub beside_bytes: u64,
 }
 
@@ -46,8 +46,8 @@ impl Thresholds {
         }
     }
 
-    /// Returns the bytes that an ingress may have in the pool before it is paused. Victim ports
-    /// have another limit.
+    /// Returns the number of bytes that an ingress may have in the pool before it is paused, if it
+    /// is not a victim port.
     #[inline(always)]
     fn xoff_threshold(&self, mmu: &Mmu) -> u64 {
         match self.threshold {
@@ -57,8 +57,8 @@ impl Thresholds {
         }
     }
 
-    /// Returns true if an ingress above the normal threshold, or with a full pool, is not paused
-    /// because it is a victim port.
+    /// Returns true if an ingress is not paused because it is a victim port, although it exceeds
+    /// the normal threshold or the pool is full.
     // SPFC-01, SPFC-02, SPFC-03, SPFC-08
     fn spares(&mut self, now: Time, mmu: &Mmu, port: u16, inside: u64) -> bool {
         let Some(victims) = &mut self.victims else {
@@ -88,13 +88,13 @@ impl Thresholds {
         }
     }
 
-    /// Returns the bytes and the threshold of an ingress that has just been paused.
+    /// Returns the buffered bytes and the threshold of an ingress that has just been paused.
     // SPFC-40
     pub fn level(&self, mmu: &Mmu, port: u16, class: u8) -> Level {
         self.level_of(mmu, port, class, self.last_by_victim)
     }
 
-    /// Returns the current bytes and threshold of an ingress.
+    /// Returns the current buffered bytes and threshold of an ingress.
     // RCD-13
     pub fn level_now(&self, now: Time, mmu: &Mmu, port: u16, class: u8) -> Level {
         let victims = self.victims.as_ref();
@@ -116,7 +116,7 @@ impl Thresholds {
         if let Some(books) = mmu.replay() {
             return books.must_pause(port, excess);
         }
-        // SW-18: keep room for the last frames, however full the pool is.
+        // SW-18: always keep room in the pool for the last frame of each ingress before its pause
         let last = excess.pool > 0 && !mmu.room_for_last_frames();
         // SW-13: pause above the threshold.
         let over = last || excess.pool > self.xoff_threshold(mmu);
@@ -134,8 +134,7 @@ impl Thresholds {
         excess.headroom == 0 && (excess.pool == 0 || below && mmu.room_for_last_frames())
     }
 
-    /// Counts a packet from ingress `port` that leaves the buffer, for the detection of victim
-    /// ports.
+    /// Passes a packet from ingress `port` that leaves the buffer to the detection of victim ports.
     #[inline]
     pub fn departing(&mut self, now: Time, mmu: &Mmu, port: u16, class: u8, size: u64) {
         if let Some(victims) = &mut self.victims
@@ -145,9 +144,9 @@ impl Thresholds {
         }
     }
 
-    /// Checks that the bytes beyond the pool never exceeded their limit, and were 0 unless a victim
-    /// port was spared. The paused classes of each ingress must agree with those of the victim
-    /// detection.
+    /// Checks the bytes of victim ports beyond the pool: they never exceeded their limit, and were
+    /// 0 unless a victim port was exempted from a pause. Also checks that victim detection and PFC
+    /// have the same paused classes.
     // AUD-01, SPFC-09
     pub fn audit(&self, mmu: &Mmu, paused: &[ClassSet]) -> Option<String> {
         let victims = self.victims.as_ref()?;

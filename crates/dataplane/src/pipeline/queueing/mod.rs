@@ -1,8 +1,9 @@
 //! Egress queues of a switch.
 //!
 //! This file has the queues and their packets. `schedule.rs` chooses the queue that sends next,
-//! `pause.rs` pauses and resumes queues, and `views.rs` shows queues to other parts without a
-//! change.
+//! `pause.rs` pauses and resumes queues, and `views.rs` has functions that read the state of
+//! queues for statistics and for the deadlock search. Every queue has a number at its port and a
+//! [`QueueId`], its index in the switch.
 
 mod pause;
 mod schedule;
@@ -20,22 +21,23 @@ use crate::units::{Rate, Time};
 use schedule::{Round, Shortest};
 pub use views::{HeldBy, QueueState};
 
-/// Unit of the number of taken packets in `Queue::account`.
+/// One dequeued packet in the packed counter `Queue::account`.
 const TAKEN: u64 = 1 << 40;
 
 /// Egress queue of one port and one class.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
 pub(crate) struct Queue {
-    /// Bytes in the queue (lower 40 bits), and the number of packets taken from it so far (upper 24
-    /// bits).
+    /// Packed counter: bytes in the queue (lower 40 bits), and number of packets dequeued so far
+    /// (upper 24 bits).
     account: u64,
     head: PacketId,
     tail: PacketId,
     next_in_round: QueueId,
     deficit: u32,
     pub port: u16,
-    /// Number of the queue at its port. Packets carry it to the next hop.
+    /// Number of the queue at its port. Packets carry this number to the next hop, which can pause
+    /// the queue by it.
     pub number: u16,
     pub class: u8,
     in_round: bool,
@@ -62,20 +64,20 @@ impl Queue {
         self.head == NO_PACKET
     }
 
-    /// Returns the bytes in the queue.
+    /// Returns the number of bytes in the queue.
     #[inline]
     pub const fn bytes(&self) -> u64 {
         self.account & (TAKEN - 1)
     }
 
-    /// Counts a packet of this size that was taken from the queue.
+    /// Counts a dequeued packet of `size` bytes.
     #[inline]
     const fn note_taken(&mut self, size: u64) {
         self.account = self.account.wrapping_add(TAKEN - size);
     }
 }
 
-/// A packet that was taken out of its queue.
+/// A dequeued packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Taken {
     pub queue: QueueId,
@@ -84,7 +86,7 @@ pub(crate) struct Taken {
     pub id: PacketId,
 }
 
-/// Counters of a port that ECN and INT read.
+/// Counters of a port that ECN marking and INT read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Telemetry {
     /// Queued bytes of the classes that ECN counts.
@@ -96,11 +98,11 @@ pub(crate) struct Telemetry {
     /// Bytes in VOQs for the port, if ECN counts them.
     pub voq_bytes: u64,
     pub rate_mbps: u32,
-    /// Packets are not marked while at most this many bytes are queued. // SW-30
+    /// ECN marks no packet while at most this many bytes are queued. // SW-30
     pub unmarked_bytes: u32,
 }
 
-/// State of a port that every frame reads or writes, in one cache line.
+/// State of a port that every frame reads or writes. It fills one cache line.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
 pub(crate) struct PortQueues {
@@ -110,11 +112,12 @@ pub(crate) struct PortQueues {
     pub telemetry: Telemetry,
     /// Number of paused queues.
     paused_queues: u16,
-    /// Classes that have packets in a queue that is not paused itself.
+    /// Classes with packets in at least one queue that is not paused. The class may be paused.
     pub ready: ClassSet,
     /// Classes that may not send: a copy of [`Gate::closed`].
     pub closed: ClassSet,
-    /// Number of control packets sent since the last data packet, if both take turns.
+    /// Number of control packets sent since the last data packet, for weighted scheduling of
+    /// control and data.
     run: u16,
 }
 
@@ -129,28 +132,30 @@ pub(crate) struct Queueing {
     classes: u16,
     /// Number of queues per port that exist from the start.
     stride: u16,
-    /// First queue of each class, counted from the first of the port.
+    /// Number at the port of the first queue of each class.
     offsets: [u16; MAX_CLASSES + 1],
-    /// Class c + `behind` is a low-priority class for packets of class c that leave a VOQ (FG-15).
-    /// 0: there is no such class.
+    /// Class c + `behind` is the low-priority class for packets of class c that Floodgate released
+    /// from a VOQ (FG-15). 0 if there are no low-priority classes.
     behind: u8,
-    /// True if each class has one FIFO queue that is never paused by itself. Rounds are not used
-    /// then.
+    /// True if each class has one FIFO queue, which is paused only with its class. `rounds` is
+    /// unused then.
     single: bool,
     /// True if pauses apply to flows instead of queues (BFC-37).
     by_flow: bool,
     rounds: Vec<Round>,
-    /// Control packets sent for each data packet while both wait; `None`: control has strict
-    /// priority.
+    /// Number of control packets sent per data packet while both wait. `None`: control packets have
+    /// strict priority.
     weight: Option<u16>,
     schedule: Schedule,
-    /// Unused queues for single flows.
+    /// Unused queues of [`Self::make`], each for one flow.
     spare: Vec<QueueId>,
-    /// Open queues in the order of remaining bytes, per (port, class), if the schedule needs them.
+    /// Queues with packets that are not paused, in the order of remaining bytes, per (port, class).
+    /// Empty unless the schedule needs this order.
     shortest: Vec<Shortest>,
-    /// Open queues as a bit set, per (port, class), if the schedule needs them.
+    /// Queues with packets that are not paused, as a bit set per (port, class). Empty unless the
+    /// schedule needs it.
     levels: Vec<u32>,
-    /// Reasons for which the ports do not send: pauses, missing credit, shapers.
+    /// Classes and flows that may not send, per port: pauses, missing credit, shapers.
     pub gate: Box<Gate>,
 }
 
@@ -217,19 +222,19 @@ impl Queueing {
         }
     }
 
-    /// Returns the number of classes.
+    /// Returns the number of traffic classes.
     pub const fn classes(&self) -> u8 {
         self.classes as u8
     }
 
-    /// Returns the index of the round of a class at a port. If each class has one queue, the queue
-    /// has the same index.
+    /// Returns the index in `rounds` of a class at a port. If each class has one queue, it is also
+    /// the index of this queue.
     #[inline]
     const fn at(&self, port: u16, class: u8) -> usize {
         port as usize * self.classes as usize + class as usize
     }
 
-    /// Returns the port and class of an index that [`Self::at`] returned.
+    /// Returns the port and class that belong to an index of [`Self::at`].
     #[inline]
     const fn port_and_class(&self, at: usize) -> (u16, u8) {
         let classes = self.classes as usize;
@@ -242,7 +247,7 @@ impl Queueing {
         port as usize * self.stride as usize
     }
 
-    /// Returns the queues of a port that exist from the start.
+    /// Returns the indices of the queues of a port that exist from the start.
     #[inline]
     const fn own(&self, port: u16) -> Range<usize> {
         self.base(port)..self.base(port) + self.stride as usize
@@ -265,12 +270,12 @@ impl Queueing {
         (number < self.stride).then(|| QueueId::new(self.base(port) + usize::from(number)))
     }
 
-    /// Returns the number of queues that exist from the start, at all ports.
+    /// Returns the number of queues of all ports that exist from the start.
     pub fn standing(&self) -> usize {
         self.stride as usize * self.ports.len()
     }
 
-    /// True if a class can have several queues, so that a packet must first find its queue.
+    /// Returns true if a class can have several queues, so that each packet must be classified.
     pub const fn has_several(&self) -> bool {
         !self.single
     }
@@ -280,14 +285,13 @@ impl Queueing {
         &self.queues[queue.index()]
     }
 
-    /// Creates a queue for a single flow. [`Queueing::release`] frees it.
+    /// Creates a queue for one flow. [`Queueing::release`] frees it.
     pub fn make(&mut self, port: u16, class: u8) -> QueueId {
         let new = Queue::new(port, u16::MAX, class);
         if let Some(id) = self.spare.pop() {
             let queue = &mut self.queues[id.index()];
             debug_assert!(!queue.in_round, "a free queue is in a round");
-            // Continue the count of taken packets, so that probes detect that the queue has a new
-            // flow.
+            // Continue the count of dequeued packets, so that statistics detect the reuse.
             let account = queue.account;
             *queue = Queue { account, ..new };
             id
@@ -297,20 +301,20 @@ impl Queueing {
         }
     }
 
-    /// Frees the empty queue of a single flow.
+    /// Frees the empty queue of a flow.
     pub fn release(&mut self, queue: QueueId) {
         debug_assert!(self.queues[queue.index()].is_empty());
         self.spare.push(queue);
     }
 
-    /// Returns the queue of a port that packets of a class join when they leave a VOQ.
+    /// Returns the low-priority queue of a port for packets of `class` that leave a VOQ.
     // FG-15
     pub fn behind(&self, port: u16, class: u8) -> QueueId {
         self.queue_of(port, class + self.behind, 0)
     }
 
-    /// Returns the class of the packets in a queue. For a low-priority queue (FG-15) this is the
-    /// data class that it belongs to.
+    /// Returns the data class of the packets in a queue. The low-priority queue for packets from
+    /// VOQs (FG-15) has a class of its own, which differs from that of its packets.
     pub fn data_class(&self, queue: QueueId) -> u8 {
         let class = self.get(queue).class;
         match self.is_behind(queue) {
@@ -319,7 +323,7 @@ impl Queueing {
         }
     }
 
-    /// True if the queue is one that [`Queueing::behind`] returns.
+    /// Returns true for the low-priority queues that [`Queueing::behind`] returns.
     pub fn is_behind(&self, queue: QueueId) -> bool {
         self.behind > 0
             && self
@@ -378,8 +382,8 @@ impl Queueing {
         Some(last)
     }
 
-    /// Removes the first frame for the neighbour at a port for which `wanted` returns true. Calls
-    /// `wanted` with all frames before it, too.
+    /// Removes the first queued control frame of a port for which `wanted` returns true. Calls
+    /// `wanted` for each frame in order, up to this one.
     // SW-44
     pub fn take_frame(
         &mut self,

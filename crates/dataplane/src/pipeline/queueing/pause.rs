@@ -1,4 +1,4 @@
-//! Pauses of queues: by their number, by the flow of their first packet, and by class.
+//! Pauses of queues. A pause frame identifies the queue, a flow or a class.
 
 use super::Queueing;
 use crate::classes::DATA_CLASS;
@@ -6,14 +6,14 @@ use crate::ids::QueueId;
 use crate::packet::{Arena, NO_PACKET};
 
 impl Queueing {
-    /// Blocks or unblocks a class of a port for its shaper.
+    /// Blocks or unblocks a class of a port, because its rate shaper requires it.
     // XP-02
     #[inline]
     pub fn shape(&mut self, port: u16, class: u8, on: bool) {
         self.ports[port as usize].closed = self.gate.block(port, 1 << class, on);
     }
 
-    /// Pauses or resumes a queue. Returns true if it may send now and could not before.
+    /// Pauses or resumes a queue. Returns true if the queue may send now and could not before.
     pub fn set_paused(&mut self, queue: QueueId, paused: bool, arena: &Arena) -> bool {
         if self.queues[queue.index()].paused == paused || self.single {
             return false;
@@ -29,7 +29,7 @@ impl Queueing {
         !paused
     }
 
-    /// Marks a queue as paused or not, and counts the paused queues of its port.
+    /// Sets the pause flag of a queue and updates the number of paused queues of its port.
     fn mark_paused(&mut self, queue: QueueId, paused: bool) {
         let q = &mut self.queues[queue.index()];
         q.paused = paused;
@@ -41,8 +41,8 @@ impl Queueing {
         *count = if paused { *count + 1 } else { *count - 1 };
     }
 
-    /// Pauses the queues of a port with these numbers, given in order, and resumes all others.
-    /// Returns true if a queue may send now and could not before.
+    /// Pauses the queues of a port whose numbers are in `paused` (ascending), and resumes all other
+    /// queues. Returns true if a queue may send now and could not before.
     // BFC-30, BFC-31
     pub fn replace_paused(&mut self, port: u16, paused: &[u32], arena: &Arena) -> bool {
         if paused.is_empty() && self.ports[port as usize].paused_queues == 0 {
@@ -72,8 +72,8 @@ impl Queueing {
         }
     }
 
-    /// BFC-37: if pauses name flows, pauses a queue of data while the flow of its first packet is
-    /// paused. Frames between neighbours and ACKs belong to flows too, and are not paused (BFC-14).
+    /// BFC-37: if pause frames identify flows, pauses a data queue while the flow of its first
+    /// packet is paused. Does not pause queues of control frames and of ACKs (BFC-14).
     pub(super) fn check_head(&mut self, queue: QueueId, arena: &Arena) {
         let q = &self.queues[queue.index()];
         if q.class < DATA_CLASS {
@@ -85,8 +85,8 @@ impl Queueing {
         }
     }
 
-    /// BFC-37: pauses or resumes the queues of a port whose first packet belongs to a flow. `own`
-    /// is the queue of the flow if it has one.
+    /// BFC-37: pauses or resumes all queues of a port whose first packet belongs to `flow`. `own`
+    /// is the dedicated queue of the flow, if it has one.
     pub fn pause_flow(
         &mut self,
         port: u16,

@@ -1,7 +1,7 @@
 //! The schedule: which queue of a port sends next.
 //!
-//! Every (port, class) has a *round*: the queues that have packets and are not paused, in the order
-//! in which they will be served. So a choice costs the same for 1 queue and for 10 000.
+//! Every (port, class) has a *round*: a linked list of the *open* queues (they have packets and are
+//! not paused) in the order of service. So a choice costs the same for 1 queue and for 10 000.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,17 +12,17 @@ use crate::config::Schedule;
 use crate::ids::QueueId;
 use crate::packet::{Arena, NO_PACKET, PacketId};
 
-/// The queues of one (port, class) that may send, in order of service.
+/// The queues of one (port, class) that have packets and are not paused, in order of service.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Round {
     pub head: QueueId,
     tail: QueueId,
-    /// Number of queues that have packets and are not paused. A paused queue leaves the list only
-    /// when it reaches the head, so the list can have more queues.
+    /// Number of queues that have packets and are not paused. The list can be longer, because a
+    /// queue that is paused leaves the list only when it reaches the head.
     pub open: u32,
-    /// True if the queue at the head has received its quantum of this round.
+    /// True if the queue at the head has received its DRR quantum in this round.
     served: bool,
-    /// Number of the queue that sent last, if queues take turns by number.
+    /// Number of the queue that sent last, for cyclic service in the order of queue numbers.
     last: u16,
 }
 
@@ -36,8 +36,8 @@ impl Round {
     };
 }
 
-/// An open queue, ordered by the remaining bytes of the flow of its first packet, then by its
-/// index.
+/// A queue that may send, ordered by the remaining bytes of the flow of its first packet, then by
+/// its index.
 // SW-51
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Next {
@@ -46,8 +46,8 @@ pub(super) struct Next {
     head: PacketId,
 }
 
-/// The open queues of one (port, class), ordered by remaining bytes. An entry is stale if its queue
-/// is paused or has another first packet now.
+/// The queues of one (port, class) that may send, ordered by remaining bytes. An entry is stale if
+/// its queue was paused or has another first packet now.
 pub(super) type Shortest = BinaryHeap<Reverse<Next>>;
 
 impl PortQueues {
@@ -57,7 +57,8 @@ impl PortQueues {
         self.ready & !self.closed
     }
 
-    /// Returns the class that sends next if control and data take turns by weight.
+    /// Returns the class that sends next under weighted scheduling: `weight` control packets per
+    /// data packet.
     // NDP-02
     fn take_turns(&mut self, ready: ClassSet, weight: u16) -> u8 {
         let below: ClassSet = 1 << (CONTROL_CLASS + 1);
@@ -76,7 +77,7 @@ impl PortQueues {
 }
 
 impl Queueing {
-    /// True if a port has a packet that may leave.
+    /// Returns true if a port has a packet that may be sent now.
     #[inline]
     pub fn waiting(&self, port: u16) -> bool {
         self.ports[port as usize].may_send() != 0
@@ -120,7 +121,8 @@ impl Queueing {
         }
     }
 
-    /// SW-51: adds a queue to the ordered queues. It has a new first packet or is open again.
+    /// SW-51: adds a queue to the heap of remaining bytes, because the queue has a new first packet
+    /// or was resumed.
     fn enter_shortest(&mut self, at: usize, queue: QueueId, arena: &Arena) {
         let head = self.queues[queue.index()].head;
         let remaining = arena.cold(head).remaining;
@@ -129,7 +131,7 @@ impl Queueing {
             queue,
             head,
         }));
-        // Pauses and resumes leave stale entries.
+        // Pauses and resumes leave stale entries in the heap. Remove these if they are many.
         if self.shortest[at].len() > 64 + 4 * self.rounds[at].open as usize {
             let mut all = std::mem::take(&mut self.shortest[at]).into_vec();
             all.retain(|next| self.is_open(at, &next.0, arena));
@@ -139,7 +141,7 @@ impl Queueing {
         }
     }
 
-    /// True if an entry of [`Shortest`] is not stale.
+    /// Returns true if an entry of [`Shortest`] is not stale.
     fn is_open(&self, at: usize, next: &Next, arena: &Arena) -> bool {
         let q = &self.queues[next.queue.index()];
         !q.paused
@@ -148,7 +150,7 @@ impl Queueing {
             && arena.cold(next.head).remaining == next.remaining
     }
 
-    /// Counts a queue that became empty or paused as not open.
+    /// Updates the counts of open queues for a queue that became empty or paused.
     #[inline(always)]
     pub(super) fn close(&mut self, queue: QueueId) {
         let q = &self.queues[queue.index()];
@@ -164,7 +166,7 @@ impl Queueing {
         }
     }
 
-    /// Removes the queue at the head from its round.
+    /// Removes the queue at the head of a round from this round.
     #[inline(always)]
     fn leave_round(&mut self, at: usize) {
         let queue = self.rounds[at].head;
@@ -180,7 +182,7 @@ impl Queueing {
         }
     }
 
-    /// Moves the queue at the head to the end of its round.
+    /// Moves the queue at the head of a round to its end.
     fn rotate(&mut self, at: usize) {
         let round = &mut self.rounds[at];
         round.served = false;
@@ -195,7 +197,7 @@ impl Queueing {
         self.queues[queue.index()].next_in_round = QueueId::NONE;
     }
 
-    /// Removes the packet that a port sends next.
+    /// Dequeues the packet that a port sends next.
     #[inline(always)]
     pub fn pop(&mut self, port: u16, arena: &Arena) -> Option<Taken> {
         let ready = self.ports[port as usize].may_send();
@@ -209,7 +211,7 @@ impl Queueing {
         Some(self.take_of(port, class, arena))
     }
 
-    /// Removes the packet that a class of a port sends next. The class has an open queue.
+    /// Dequeues the packet that a class of a port sends next. The class must have an open queue.
     #[inline(always)]
     fn take_of(&mut self, port: u16, class: u8, arena: &Arena) -> Taken {
         let at = self.at(port, class);
@@ -220,7 +222,7 @@ impl Queueing {
         self.take(at, queue, arena)
     }
 
-    /// Removes a packet of a class, even if the class is paused.
+    /// Dequeues a packet of a class, even if the class is paused.
     // PFCWD-02
     pub fn pop_class(&mut self, port: u16, class: u8, arena: &Arena) -> Option<Taken> {
         if self.ports[port as usize].ready >> class & 1 == 0 {
@@ -229,13 +231,13 @@ impl Queueing {
         Some(self.take_of(port, class, arena))
     }
 
-    /// Removes a frame for the neighbour at a port.
+    /// Dequeues a control frame for the neighbour at a port.
     // LNK-21
     pub fn pop_control(&mut self, port: u16, arena: &Arena) -> Option<PacketId> {
         self.pop_class(port, 0, arena).map(|taken| taken.id)
     }
 
-    /// Returns the queue of a round that sends next. The round has an open queue.
+    /// Returns the queue of a round that sends next. The round must have an open queue.
     // SW-20, SW-23, BFC-12
     #[inline(always)]
     fn pick(&mut self, at: usize, arena: &Arena) -> QueueId {
@@ -269,7 +271,8 @@ impl Queueing {
         }
     }
 
-    /// SW-27: returns the open queue with the next number after the queue that sent last.
+    /// SW-27: returns the open queue with the next higher number after the queue that sent last, or
+    /// else with the lowest number.
     fn pick_cyclic(&mut self, at: usize) -> QueueId {
         let (port, class) = self.port_and_class(at);
         let base = self.base(port);
@@ -288,7 +291,7 @@ impl Queueing {
         QueueId::new(base + usize::from(number))
     }
 
-    /// HOM-03: returns the open queue with the lowest number.
+    /// HOM-03: returns the open queue with the lowest number (strict priorities within a class).
     fn pick_strict(&self, at: usize) -> QueueId {
         let (port, class) = self.port_and_class(at);
         let nth = self.levels[at].trailing_zeros() as u16;
@@ -307,7 +310,7 @@ impl Queueing {
         unreachable!("a class that is ready has an open queue")
     }
 
-    /// Removes the first packet of the only queue of a class. The queue has the index of its round.
+    /// Dequeues the first packet of the only queue of a class. `at` is the index of the queue.
     // SW-20
     #[inline(always)]
     fn take_single(&mut self, at: usize, arena: &Arena) -> Taken {
@@ -331,7 +334,7 @@ impl Queueing {
         }
     }
 
-    /// Removes the first packet of a queue.
+    /// Dequeues the first packet of a queue.
     #[inline(always)]
     fn take(&mut self, at: usize, queue: QueueId, arena: &Arena) -> Taken {
         let q = &mut self.queues[queue.index()];
@@ -371,7 +374,8 @@ impl Queueing {
         taken
     }
 
-    /// Completes [`Queueing::take`] if the schedule or pauses depend on the new first packet.
+    /// Completes [`Queueing::take`] if pauses or the schedule depend on the new first packet of the
+    /// queue.
     // BFC-37, SW-51
     fn after_take(&mut self, at: usize, queue: QueueId, arena: &Arena) {
         self.check_head(queue, arena);
@@ -386,7 +390,7 @@ impl Queueing {
                 self.enter_shortest(at, queue, arena);
             }
         } else if matches!(self.schedule, Schedule::Cyclic | Schedule::Strict) {
-            // These schedules keep no list.
+            // These schedules do not use the list of the round.
         } else if empty || paused {
             self.leave_round(at);
         } else if self.schedule == Schedule::RoundRobin {

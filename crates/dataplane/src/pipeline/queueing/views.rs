@@ -1,37 +1,37 @@
-//! Views of queues for probes, measures and the search for deadlocks, and prefetches. They change
-//! nothing.
+//! Read-only access to queues for statistics and for the search for deadlocks, and prefetches.
 
 use super::{Queueing, TAKEN};
 use crate::ids::QueueId;
 use crate::packet::{Arena, NO_PACKET, PacketId};
 use crate::prefetch::prefetch;
 
-/// Why a queue that has packets does not send.
+/// Reason why a queue that has packets does not send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeldBy {
     /// Its class is paused.
     Class,
     /// The neighbour has no room for its class.
     Room,
-    /// The queue itself, or the flow of its first packet, is paused. This is its number.
+    /// The queue itself, or the flow of its first packet, is paused. Contains the number of the
+    /// queue at its port, or the ID of the flow.
     Named(u32),
 }
 
-/// A view of a queue that has packets.
+/// State of a queue that has packets.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueState {
     /// Index of the queue in its switch.
     pub queue: QueueId,
-    /// Bytes in the queue.
+    /// Number of bytes in the queue.
     pub bytes: u64,
-    /// Its first packet.
+    /// First packet of the queue.
     pub head: PacketId,
-    /// Number of packets taken from the queue so far, modulo [`QueueState::TURN`].
+    /// Number of packets dequeued so far, modulo [`QueueState::TURN`].
     pub taken: u32,
 }
 
 impl QueueState {
-    /// Number of packets after which the count of packets taken starts again at 0.
+    /// Number of packets after which [`QueueState::taken`] wraps to 0.
     pub const TURN: u32 = 1 << (u64::BITS - TAKEN.trailing_zeros());
 
     /// Returns the packets of the queue, in order.
@@ -47,8 +47,8 @@ impl QueueState {
 }
 
 impl Queueing {
-    /// Returns which of 64 queues are empty, as bits. The first queue has the index `word` · 64.
-    /// Only queues that exist from the start count.
+    /// Returns a bit set of the empty queues among the 64 queues from index `word` · 64 on. Only
+    /// queues that exist from the start are included.
     pub fn empty_word(&self, word: usize) -> u64 {
         let first = word * 64;
         let all = &self.queues[first..(first + 64).min(self.standing())];
@@ -65,13 +65,13 @@ impl Queueing {
         }
     }
 
-    /// Prefetches a queue.
+    /// Prefetches the state of a queue.
     #[inline]
     pub fn prefetch_queue(&self, queue: QueueId) {
         prefetch(&self.queues, queue.index());
     }
 
-    /// Returns the queue of the last class of a port that sends next. The index may be invalid if
+    /// Returns the queue that the highest class of a port serves next. The index may be invalid if
     /// no queue can send.
     #[inline]
     fn first_to_send(&self, port: u16) -> QueueId {
@@ -82,7 +82,8 @@ impl Queueing {
         }
     }
 
-    /// Prefetches a port that will send, and its queue if the queue is known without a read.
+    /// Prefetches the state of a port that will send, and the queue of its highest class if each
+    /// class has one queue.
     #[inline]
     pub fn prefetch_sending(&self, port: u16) {
         self.prefetch(port);
@@ -91,8 +92,8 @@ impl Queueing {
         }
     }
 
-    /// Prefetches the next packet of the last class of a port or, if the class has several queues,
-    /// its queue.
+    /// Prefetches the next packet of the highest class of a port. If a class can have several
+    /// queues, prefetches the next queue instead.
     #[inline]
     pub fn prefetch_first(&self, port: u16, arena: &Arena) {
         if self.single {
@@ -102,7 +103,7 @@ impl Queueing {
         }
     }
 
-    /// Prefetches the next packet of the last class of a port.
+    /// Prefetches the next packet of the highest class of a port.
     #[inline]
     pub fn prefetch_first_packet(&self, port: u16, arena: &Arena) {
         if let Some(q) = self.queues.get(self.first_to_send(port).index()) {
@@ -110,13 +111,13 @@ impl Queueing {
         }
     }
 
-    /// True if pauses apply to flows instead of queues (BFC-37).
+    /// Returns true if pauses apply to flows instead of queues (BFC-37).
     pub const fn holds_flows(&self) -> bool {
         self.by_flow
     }
 
-    /// Returns the number by which a pause names a queue that has packets: its own, or the flow of
-    /// its first packet.
+    /// Returns the number that a pause frame for this queue contains: the number of the queue at
+    /// its port, or the ID of the flow of its first packet. The queue must not be empty.
     pub fn name(&self, queue: QueueId, arena: &Arena) -> u32 {
         let q = self.get(queue);
         match self.holds_flows() {
@@ -125,8 +126,8 @@ impl Queueing {
         }
     }
 
-    /// Returns why a queue cannot send. An empty queue is never reported as paused by a queue or
-    /// flow.
+    /// Returns the reason why a queue cannot send, or `None` if it can. Never returns
+    /// [`HeldBy::Named`] for an empty queue.
     pub fn held_by(&self, queue: QueueId, arena: &Arena) -> Option<HeldBy> {
         let q = self.get(queue);
         let (paused, blocked) = (
@@ -143,20 +144,22 @@ impl Queueing {
         }
     }
 
-    /// True if packets wait at a port and all of them are paused or lack credit of the neighbour.
+    /// Returns true if a port has packets and all of them are paused or lack credit from the
+    /// neighbour.
     pub fn is_stuck(&self, port: u16) -> bool {
         let p = &self.ports[port as usize];
         p.bytes > 0 && p.ready & !self.gate.waits_for_neighbour(port) == 0
     }
 
-    /// True if packets may be paused at a port, by class or by queue.
+    /// Returns true if a port has packets and may have paused ones, by class or by queue. A fast
+    /// check that can return true without a paused packet.
     #[inline]
     pub fn may_be_stuck(&self, port: u16) -> bool {
         let p = &self.ports[port as usize];
         p.bytes > 0 && (p.ready & self.gate.waits_for_neighbour(port) != 0 || p.paused_queues > 0)
     }
 
-    /// Calls `visit` with every queue of a port that holds packets.
+    /// Calls `visit` with every queue of a port that is not empty.
     pub fn for_each_queue(&self, port: u16, mut visit: impl FnMut(&QueueState)) {
         for at in self.own(port).chain(self.standing()..self.queues.len()) {
             let q = &self.queues[at];

@@ -5,14 +5,14 @@ use crate::param::{Field, Kind, MAX_SIZE_BYTES, MAX_TIME_PS, Param, Value};
 use crate::properties::{Choice, Rule};
 use crate::units::{NS, Rate, Time};
 
-/// Interval over which departures are counted.
+/// Interval over which the departures of a port are counted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Interval {
-    /// Long enough for the round trips, and for ports that PFC pauses and resumes.
+    /// Computed: long enough for the round trips, and for ports that PFC pauses and resumes.
     Auto,
     /// A number of base round trips.
     Rtts(f64),
-    /// A time, ps.
+    /// A time in ps.
     Fixed(Time),
 }
 

@@ -19,7 +19,7 @@ fn hashed(schedule: Schedule) -> Queueing {
     Queueing::new(&c, &Needs::default(), &LINKS)
 }
 
-/// Flows in the order in which a port sends them.
+/// Dequeues all packets of a port and returns their flow IDs in the order of departure.
 fn drain(queueing: &mut Queueing, port: u16, arena: &Arena) -> Vec<u32> {
     std::iter::from_fn(|| {
         queueing
@@ -104,7 +104,7 @@ fn cyclic_round_robin_goes_by_number() {
     put(&mut queueing, &mut arena, 3, 2);
     let first = queueing.pop(0, &arena).unwrap();
     assert_eq!(arena.hot(first.id).flow, 1);
-    // Queue 2 comes last, and has its turn before queue 3.
+    // The packet of queue 2 was added last, but queue 2 is served before queue 3.
     put(&mut queueing, &mut arena, 2, 1);
     assert_eq!(drain(&mut queueing, 0, &arena), [2, 3, 1, 3]);
     assert!(!queueing.waiting(0));
