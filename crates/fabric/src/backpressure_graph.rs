@@ -26,7 +26,7 @@ pub struct Edge {
 /// The backpressure graph of a network with its routes.
 #[derive(Clone, Debug)]
 pub struct BackpressureGraph {
-    /// Per switch, the pairs of ports that at least one route uses.
+    /// Per switch, the pairs (ingress, egress) of ports that at least one route uses.
     pub used: Vec<Pairs>,
     /// Number of nodes of the graph, which are the egress ports of switches.
     pub nodes: u64,
@@ -45,9 +45,10 @@ struct Fabric<'a> {
     used: &'a [Pairs],
     /// Ports by their links. Other lists refer to a port by its index here.
     ports: Vec<LinkId>,
-    /// Index in `ports` of every port of the network, or `u32::MAX`.
+    /// Index in `ports` of the port that sends on each link; `u32::MAX` if the port is not in
+    /// `ports`.
     place: IndexVec<LinkId, u32>,
-    /// Removed edges, in order.
+    /// Edges that have been removed, in the order of removal.
     removed: Vec<Edge>,
 }
 
@@ -81,8 +82,8 @@ impl BackpressureGraph {
         }
     }
 
-    /// Returns, per switch, the pairs that may pause their upstream port: the pairs that routes
-    /// use, except the removed ones.
+    /// Returns, per switch, the pairs (ingress, egress) whose egress may pause the upstream port of
+    /// the ingress: the pairs that routes use, except the removed ones.
     // BFC-52
     #[must_use]
     pub fn allowed(&self) -> Vec<Pairs> {
@@ -93,14 +94,14 @@ impl BackpressureGraph {
         allowed
     }
 
-    /// Returns all edges, in order of switch, ingress and egress.
+    /// Returns all edges of the graph, sorted by switch, ingress and egress.
     pub fn all_edges<'a>(&'a self, graph: &'a Graph) -> impl Iterator<Item = Edge> + 'a {
         edges_of(graph, &self.used)
     }
 }
 
-/// Finds cycles if packets use these pairs of ports (per switch). The result is like
-/// [`BackpressureGraph::cycles`].
+/// Finds cycles of ports, if packets use the pairs `used` (ingress, egress) of each switch. The
+/// result has the form of the field `cycles` of [`BackpressureGraph`].
 // LNK-40
 #[must_use]
 pub fn cycles(graph: &Graph, used: &[Pairs]) -> Vec<Vec<LinkId>> {
@@ -124,7 +125,7 @@ impl Edge {
         graph.reverse(graph.switch_link(self.switch, self.ingress))
     }
 
-    /// Returns the port that can pause it: the egress of the edge.
+    /// Returns the port that can send the pause: the egress port of the edge.
     #[must_use]
     pub fn holder(&self, graph: &Graph) -> LinkId {
         graph.switch_link(self.switch, self.egress)
@@ -146,7 +147,7 @@ fn edges_of<'a>(graph: &'a Graph, used: &'a [Pairs]) -> impl Iterator<Item = Edg
     })
 }
 
-/// Returns the indices of the set bits.
+/// Returns the egress ports whose bits are set in a row of a bitmap.
 fn egresses(row: &[u64]) -> impl Iterator<Item = u16> + '_ {
     row.iter().enumerate().flat_map(|(word, &bits)| {
         (0..64u16)
@@ -155,7 +156,7 @@ fn egresses(row: &[u64]) -> impl Iterator<Item = u16> + '_ {
     })
 }
 
-/// Returns words in which the bits of these ports are set.
+/// Returns a bitmap of `words` 64-bit words in which the bits of these ports are set.
 fn mask(words: usize, ports: impl Iterator<Item = u16>) -> Vec<u64> {
     let mut bits = vec![0; words];
     for port in ports {
@@ -176,9 +177,9 @@ pub fn used_pairs(graph: &Graph, routes: &[Routes]) -> Vec<Pairs> {
         graph.ports(graph.switch_node(switch)) - graph.fabric_links(switch).len() as u16
     };
     let mut used: Vec<Pairs> = (0..switches).map(|s| Pairs::none(ports(s))).collect();
-    // Ingresses of each switch that receive packets to the current group.
+    // Per switch, the ingresses that receive packets to the current group of hosts.
     let mut entries: Vec<Vec<u16>> = vec![Vec::new(); switches];
-    // Egresses that packets from the switch's own hosts use, to any group.
+    // Per switch, the egresses that packets of the switch's own hosts use, to any group.
     let mut from_hosts: Vec<Vec<u64>> = (0..switches).map(|s| vec![0; words(s)]).collect();
     // True for switches on a path to the current group.
     let mut reached = vec![false; switches];
@@ -245,7 +246,7 @@ impl<'a> Fabric<'a> {
         }
     }
 
-    /// Returns the edges from port `at` in the direction of packets: to the egress ports of the
+    /// Returns the edges from port `at` to the ports that can pause it: the egress ports of the
     /// next switch.
     fn onward(&self, at: u32) -> Vec<(u32, Edge)> {
         let link = self.graph.port(self.ports[at as usize]);
@@ -342,7 +343,7 @@ impl<'a> Fabric<'a> {
     /// Removes edges until no cycle is left, then restores the edges that need not be removed.
     // BFC-51
     fn break_cycles(&mut self, routes: &[Routes]) {
-        // In a Clos, edges of packets that come down and go up again close the cycles.
+        // In a Clos network, cycles need edges of packets that come down and go up again.
         for edge in self.edges_in_cycles() {
             if self.is_valley(&edge) {
                 self.remove(edge);
@@ -373,7 +374,8 @@ impl<'a> Fabric<'a> {
         self.place[link]
     }
 
-    /// Returns the edges between ports of one component, which are the edges in cycles.
+    /// Returns the edges that are part of a cycle: both ports are in the same strongly connected
+    /// component.
     fn edges_in_cycles(&self) -> Vec<Edge> {
         let mut component = vec![u32::MAX; self.ports.len()];
         let found = self.components();
@@ -399,7 +401,8 @@ impl<'a> Fabric<'a> {
         edges
     }
 
-    /// Returns true if the packets of an edge come down to a switch and go up again.
+    /// Returns true if the packets of an edge come down to a switch from a higher tier and go up
+    /// again.
     fn is_valley(&self, edge: &Edge) -> bool {
         let node = self.graph.switch_node(edge.switch);
         let tier = |port| {
@@ -412,7 +415,7 @@ impl<'a> Fabric<'a> {
         tier(edge.ingress) > self.graph.tier(node) && tier(edge.egress) > self.graph.tier(node)
     }
 
-    /// Returns the number of groups whose packets use both links of an edge.
+    /// Returns the number of destination groups whose packets use both links of an edge.
     fn groups_over(&self, edge: &Edge, routes: &[Routes]) -> u32 {
         let held = edge.held(self.graph);
         let from = self.graph.fabric_peer(self.graph.reverse(held));

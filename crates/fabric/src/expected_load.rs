@@ -17,7 +17,7 @@ use crate::topology::Graph;
 pub struct ExpectedLoad {
     graph: Arc<Graph>,
     paths: Paths,
-    /// Rate on each link in bit/s. Only the links of hosts have a value.
+    /// Rate on each link of a host, bit/s. Entries of other links are 0.
     at_hosts: IndexVec<LinkId, f64>,
     /// Rate from one group of endpoints to another, bit/s.
     between: BTreeMap<(u32, u32), f64>,
@@ -35,8 +35,8 @@ impl ExpectedLoad {
         }
     }
 
-    /// Adds the rate from host `src` to host `dst`. Flows are spread evenly over the ports that
-    /// they may use.
+    /// Adds the rate from host `src` to host `dst`. It is divided evenly among the ports that flows
+    /// of this pair may use.
     pub fn add(&mut self, src: NodeId, dst: NodeId, bps: f64) {
         let pairs = self.paths.nearest_endpoints(src, dst);
         // ENG-11: divide the rate evenly among the sender's ports, then among those of the
@@ -60,8 +60,8 @@ impl ExpectedLoad {
         }
     }
 
-    /// Returns the rate on each link, in bit/s. Each switch divides what it forwards evenly
-    /// among its equal-cost ports.
+    /// Returns the rate on each link, in bit/s. Each switch divides its traffic to a destination
+    /// evenly among the equal-cost ports.
     #[must_use]
     pub fn by_port(&self, routes: &[Routes]) -> IndexVec<LinkId, f64> {
         let graph = &*self.graph;
@@ -74,7 +74,7 @@ impl ExpectedLoad {
                 let sent = from.and_then(|from| self.between.get(&(from, group)));
                 arriving[switch as usize] = sent.copied().unwrap_or(0.0);
             }
-            order.pop(); // the switch of the group itself
+            order.pop(); // skip the switch of the group
             for switch in order {
                 let ports = routes[switch as usize].towards(group);
                 let each = arriving[switch as usize] / ports.len().max(1) as f64;
@@ -91,8 +91,8 @@ impl ExpectedLoad {
     }
 }
 
-/// Returns the switches on the paths to a group, the most distant first. The last one is the switch
-/// of the group.
+/// Returns the switches on the paths to a group of endpoints, the most distant first. The last one
+/// is the switch of the group.
 fn from_far_to_near(graph: &Graph, group: u32) -> Vec<u32> {
     let mut order = vec![graph.group_switch(group)];
     let mut is_found = vec![false; graph.switches() as usize];

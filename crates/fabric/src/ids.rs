@@ -1,35 +1,35 @@
-//! Numbers of nodes and links, each with a type of its own.
+//! IDs of nodes and links. Each kind of ID has its own type.
 
 use dataplane::index;
 use traffic::Flow;
 
 index! {
-    /// Number of a node in the network: hosts first, then switches. // TOP-01
+    /// ID of a node in the network: hosts come first, then switches. // TOP-01
     #[derive(Default)]
     NodeId
 }
 
 index! {
-    /// Number of one direction of a link: the port that sends on it, counted over all ports of all
-    /// nodes. The ports of hosts come first. They are the endpoints of traffic. // TOP-01
+    /// ID of one direction of a link: the index of the port that sends on it, among all ports of
+    /// all nodes. The ports of hosts, which are the endpoints of traffic, come first. // TOP-01
     #[derive(Default)]
     LinkId
 }
 
 index! {
-    /// Number of a node in its partition: hosts first, then switches.
+    /// Index of a node in its partition: hosts come first, then switches.
     LocalNode
 }
 
 impl LinkId {
-    /// Returns the link of a port, if `self` is the link of port 0 of the same node.
+    /// Returns the link of port `port`, if `self` is the link of port 0 of the same node.
     #[inline]
     #[must_use]
     pub const fn at_port(self, port: u16) -> Self {
         Self::from_bits(self.bits() + port as u32)
     }
 
-    /// Returns the link of port 0 of the node, if this is the link of a port.
+    /// Returns the link of port 0 of the node, if `self` is the link of port `port`.
     #[inline]
     #[must_use]
     pub const fn first_link(self, port: u16) -> Self {
@@ -46,7 +46,7 @@ impl LinkId {
         port as u16
     }
 
-    /// Returns a key for maps: the link and a number, such as that of a flow.
+    /// Returns a map key that combines the link and another ID, such as a flow ID.
     #[inline]
     #[must_use]
     pub const fn key_with(self, number: u32) -> u64 {
@@ -55,7 +55,7 @@ impl LinkId {
 }
 
 impl LocalNode {
-    /// Returns the index among the switches of the partition, which has this number of hosts.
+    /// Returns the index among the switches of the partition, which has this number of hosts;
     /// `None`: the node is a host.
     #[inline]
     #[must_use]
@@ -64,8 +64,8 @@ impl LocalNode {
     }
 }
 
-/// Returns the nodes of the sending and of the receiving host of a flow. Traffic counts hosts as
-/// the network does.
+/// Returns the nodes of the sending and of the receiving host of a flow. Host IDs in the traffic
+/// are equal to node IDs.
 #[must_use]
 pub const fn hosts_of(flow: &Flow) -> (NodeId, NodeId) {
     (NodeId::from_bits(flow.src), NodeId::from_bits(flow.dst))

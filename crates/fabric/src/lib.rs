@@ -1,5 +1,5 @@
-//! The simulated network: topology, routing, links and probes. Drives the dataplane with the
-//! kernel.
+//! The simulated network: topology, routing, links and probes. It uses the dataplane (switches and
+//! NICs) and the kernel (event calendar).
 
 pub mod backpressure_graph;
 pub mod engine;

@@ -1,5 +1,5 @@
-//! Links that fail and recover: the times of the changes, and the times at which routing takes them
-//! into account.
+//! Links that fail and recover: the times of the changes, and the later times at which routing
+//! avoids or uses them again.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::topology::Graph;
 /// A period during which a link is down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LinkFailure {
-    /// The link, by either of its directions.
+    /// The failed link, given by either of its directions.
     pub link: LinkId,
     /// Time of the failure, ps.
     pub from_ps: Time,
@@ -20,35 +20,36 @@ pub struct LinkFailure {
     pub until_ps: Option<Time>,
 }
 
-/// A link that fails or recovers.
+/// A failure or recovery of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Change {
     /// Time of the change, ps.
     pub at_ps: Time,
-    /// The link, by the direction with the lower number.
+    /// The link, given by its direction with the lower ID.
     pub link: LinkId,
     /// True if the link recovers, false if it fails.
     pub up: bool,
 }
 
-/// All failures of a run.
+/// All link failures of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkFailures {
-    /// Links that are down when the run starts, each by its lower direction, ascending.
+    /// Links that are down when the run starts, ascending. Each is given by its direction with the
+    /// lower ID.
     initial: Vec<LinkId>,
-    /// Changes of links during the run, in order of time, then link.
+    /// Failures and recoveries of links during the run, sorted by time, then by link.
     changes: Vec<Change>,
-    /// Delay until routes take a change into account, ps.
+    /// Delay from a failure or recovery until routes change, ps.
     pub reconvergence_ps: Time,
-    /// Treatment of packets for a port whose link is down.
+    /// What switches do with packets that wait for a port whose link fails.
     pub stranded: Stranded,
-    /// True to exempt port pairs that could form a pause cycle from backpressure, also after a link
-    /// change.
+    /// True to exempt port pairs that could form a pause cycle from backpressure. The pairs are
+    /// computed again after each change of links.
     pub elide_backpressure: bool,
 }
 
 impl LinkFailures {
-    /// Sorts the failures of all links. Failures of one link that touch or overlap are merged.
+    /// Sorts the failures of all links. Overlapping or adjacent failures of one link are merged.
     // LNK-03
     #[must_use]
     pub fn new(graph: &Graph, link_failures: &[LinkFailure], reconvergence_ps: Time) -> Self {
@@ -104,20 +105,20 @@ impl LinkFailures {
         &self.initial
     }
 
-    /// Returns the changes during the run, in order of time, then link.
+    /// Returns the failures and recoveries during the run, sorted by time, then by link.
     #[must_use]
     pub fn changes(&self) -> &[Change] {
         &self.changes
     }
 
-    /// Returns true if links are never down.
+    /// Returns true if no link ever fails.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.initial.is_empty() && self.changes.is_empty()
     }
 
-    /// Returns the links that are down during the whole run. Base RTTs and ideal times exclude
-    /// them.
+    /// Returns the links that are down during the whole run. Base RTTs and ideal FCTs exclude these
+    /// links.
     // LNK-14
     #[must_use]
     pub fn lasting(&self) -> Vec<LinkId> {
@@ -126,7 +127,7 @@ impl LinkFailures {
         lasting.copied().collect()
     }
 
-    /// Returns the times of new routes, each with the links that routing then considers down. The
+    /// Returns the times at which routes change, each with the links that the new routes avoid. The
     /// first entry is the start of the run.
     // LNK-12
     #[must_use]
@@ -148,7 +149,7 @@ impl LinkFailures {
     }
 }
 
-/// Returns the direction of a link that has the lower number.
+/// Returns the direction of a link that has the lower ID.
 #[must_use]
 pub fn lower_end(graph: &Graph, link: LinkId) -> LinkId {
     link.min(graph.reverse(link))
@@ -159,8 +160,9 @@ fn touches(earlier: &LinkFailure, later: &LinkFailure) -> bool {
     earlier.until_ps.is_none_or(|until| later.from_ps <= until)
 }
 
-/// Returns the connected part of the network, per endpoint; [`CUT_OFF`](dataplane::nic::CUT_OFF) if
-/// its own link is down. Endpoints of the same part can reach each other.
+/// Returns the connected component of the network, per endpoint;
+/// [`CUT_OFF`](dataplane::nic::CUT_OFF) if the link of the endpoint is down. Endpoints of one
+/// component can reach each other.
 // LNK-13
 #[must_use]
 pub fn parts(graph: &Graph) -> Vec<u32> {
@@ -185,7 +187,7 @@ pub fn parts(graph: &Graph) -> Vec<u32> {
         .endpoint_ids()
         .map(|endpoint| match graph.is_down(endpoint) {
             true => dataplane::nic::CUT_OFF,
-            // The two ends of a host-to-host link are a separate part.
+            // A host-to-host link with its two ends is a separate component.
             false if graph.is_cable(endpoint) => graph.plane_of(endpoint),
             false => part[graph.switch_of(endpoint) as usize],
         })
@@ -232,10 +234,10 @@ mod tests {
         let [first, second] = [0, 1].map(LinkId::from_bits);
         let of = [
             link_failure(uplink, 30, Some(50)),
-            link_failure(other_end, 10, Some(30)), // the same link, and the two touch
+            link_failure(other_end, 10, Some(30)), // same link, adjacent in time
             link_failure(first, 0, Some(20)),
             link_failure(second, 0, None),
-            link_failure(second, 5, Some(7)), // inside
+            link_failure(second, 5, Some(7)), // within the failure above
         ];
         let all = LinkFailures::new(&graph, &of, 3);
         assert_eq!(all.initial(), [first, second]);

@@ -1,5 +1,5 @@
-//! Network data as the replayed ns-3 simulator computes them: numbers and addresses of nodes, the
-//! order of equal-cost paths, and the RTT and BDP of senders (rules in `specs/ns3.md`).
+//! Network data as the replayed ns-3 simulator computes them: IDs and addresses of nodes, the order
+//! of equal-cost paths, and the RTT and BDP of senders (rules in `specs/ns3.md`).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::ids::{LinkId, NodeId};
 use crate::topology::Graph;
 use crate::topology::graph::NONE;
 
-/// Returns the number of every node: its name if all names are different numbers; otherwise hosts
+/// Returns the ns-3 ID of every node: its name if all names are different numbers; otherwise hosts
 /// are numbered from 0, then switches.
 // NS3-42
 #[must_use]
@@ -37,7 +37,7 @@ pub fn node_numbers(graph: &Graph) -> IndexVec<NodeId, u32> {
         .into()
 }
 
-/// Returns the rate of the link of the host with the lowest number.
+/// Returns the link rate of the host with the lowest ns-3 ID.
 // NS3-11
 #[must_use]
 pub fn nic_bps(graph: &Graph) -> u64 {
@@ -46,24 +46,25 @@ pub fn nic_bps(graph: &Graph) -> u64 {
     first.map_or(0, |host| graph.port(graph.first_link(host)).rate.bps())
 }
 
-/// Returns the IP address of the host with a number: 11.x.y.1, where x and y are the two bytes of
-/// the number.
+/// Returns the IP address of the host with this ns-3 ID: 11.x.y.1, where x and y are the two bytes
+/// of the ID.
 // NS3-41
 #[must_use]
 pub const fn address(number: u32) -> u32 {
     0x0b00_0001 + ((number / 256) << 16) + ((number % 256) << 8)
 }
 
-/// The order in which searches from a group of hosts reach the switches.
+/// The order in which a breadth-first search from a group of hosts reaches the switches.
 struct Search {
-    /// Position of each switch in the order of the search; [`NONE`]: not reached.
+    /// Position of each switch in the order of the search; [`NONE`]: the search does not reach the
+    /// switch.
     rank: Vec<u32>,
-    /// Sums along the first path found to each switch: delay and serialisation of a packet (both in
-    /// ns), and slowest rate in bits per second.
+    /// Values of the first path that the search finds to each switch: sum of delays and sum of
+    /// serialisation times of a packet (both in ns), and lowest rate in bit/s.
     sums: Vec<PathSum>,
 }
 
-/// Delay, serialisation time and slowest rate of a path.
+/// Delay, serialisation time and lowest rate of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct PathSum {
     delay_ns: u64,
@@ -102,7 +103,8 @@ impl PathSum {
 }
 
 impl Search {
-    /// Searches breadth-first from the switch of a group, neighbours with higher numbers first.
+    /// Searches breadth-first from the switch of a group. Neighbours with higher ns-3 IDs are
+    /// visited first.
     // NS3-44
     fn from(
         graph: &Graph,
@@ -137,13 +139,14 @@ impl Search {
     }
 }
 
-/// Changes routes to the choice of ns-3: a hash of addresses and ports, seeded with the number of
-/// the switch, over next hops in the order in which the search of ns-3 finds them.
+/// Changes routes to the path choice of ns-3. A hash of addresses and ports, seeded with the ID of
+/// the switch, selects a next hop. The next hops have the order in which the search of ns-3 finds
+/// them.
 // NS3-40, NS3-44
 pub fn retrace(graph: &Graph, routes: &mut [Routes]) {
     let numbers = node_numbers(graph);
     let searches: Vec<Search> = (0..graph.groups())
-        .map(|group| Search::from(graph, &numbers, group, 0)) // only its order counts
+        .map(|group| Search::from(graph, &numbers, group, 0)) // for the order of the search
         .collect();
     let Some(first) = routes.first() else { return };
     let Endpoints { group, port, .. } = first.endpoints();
@@ -157,7 +160,8 @@ pub fn retrace(graph: &Graph, routes: &mut [Routes]) {
         let switch = switch as u32;
         let mut sets = PortSets::default();
         let mut table = Vec::with_capacity(searches.len());
-        // LNK-11: after the groups follow as many groups without a path.
+        // LNK-11: for endpoints whose link is down, the same number of groups without a path
+        // follows.
         for (set, search) in of.groups().zip(searches.iter().cycle()) {
             let mut set = set.to_vec();
             set.sort_by_key(|&port| {
@@ -182,13 +186,13 @@ pub struct Baselines {
     graph: Arc<Graph>,
     numbers: IndexVec<NodeId, u32>,
     payload_bytes: u64,
-    /// Per target group, the sums along the paths from all switches; `None`: not computed yet.
+    /// Per destination group, the values of the paths from all switches; `None`: not computed yet.
     sums: Vec<Option<Vec<PathSum>>>,
     largest: Option<(Time, u64)>,
 }
 
 impl Baselines {
-    /// Creates the data, which are computed when they are first needed. A full packet has
+    /// Creates empty data, which are computed when they are first needed. A full packet has
     /// `payload_bytes`.
     #[must_use]
     pub fn new(graph: Arc<Graph>, payload_bytes: u64) -> Self {
@@ -207,7 +211,7 @@ impl Baselines {
         (path.rtt_ns() * NS, path.bdp_bytes())
     }
 
-    /// Returns the largest RTT and the largest BDP of any two hosts. They can be of different
+    /// Returns the largest RTT and the largest BDP of any two hosts. They can belong to different
     /// pairs.
     // NS3-45
     pub fn largest(&mut self) -> (Time, u64) {
@@ -215,7 +219,8 @@ impl Baselines {
             return largest;
         }
         let mut largest = (0, 0);
-        // Endpoints of one switch with the same kind of link are alike: two of each are enough.
+        // Endpoints of one switch with the same kind of link are equivalent, so two of each kind
+        // are enough.
         let mut chosen: Vec<LinkId> = Vec::new();
         for group in 0..self.graph.groups() {
             let mut seen: Vec<(u32, u8)> = Vec::new();
@@ -262,14 +267,15 @@ impl Baselines {
     }
 }
 
-/// Returns one sequence of random numbers for all nodes, if the switches replay those of ns-3.
+/// Returns one sequence of random numbers for all nodes, if the switches replay the random numbers
+/// of ns-3.
 // NS3-18
 pub(crate) fn draws(switch: &SwitchConfig, graph: &Graph) -> Option<StreamHeads> {
     let replay = switch.ecn.as_ref().is_some_and(|ecn| ecn.replay);
     replay.then(|| StreamHeads::new(1, 1, 6 * u64::from(graph.nodes()) + 2))
 }
 
-/// Source ports of flows: 10 000 for the first flow of a pair of hosts, then the next numbers.
+/// Source ports of flows, counted per pair of hosts from 10 000.
 // NS3-41
 #[derive(Debug, Default)]
 pub(crate) struct SourcePorts {
@@ -281,7 +287,7 @@ impl SourcePorts {
 
     pub fn next(&mut self, flow: &Flow) -> u32 {
         if let Some(said) = flow.src_port {
-            return ports(said, flow.port); // FGC-30
+            return ports(said, flow.port); // FGC-30: port of the trace
         }
         let port = self.used.entry((flow.src, flow.dst)).or_insert(Self::FIRST);
         let src = *port;

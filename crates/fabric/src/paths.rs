@@ -1,9 +1,10 @@
-//! Properties of a pair of endpoints in the empty network: ideal completion times, base RTTs,
+//! Properties of the paths between two endpoints in an empty network: ideal FCTs, base RTTs,
 //! bandwidth-delay products.
 //!
-//! The data are not stored per pair of hosts. A pair of switches with hosts has a small number that
-//! identifies the links between them. A row of such numbers is computed when a source is first
-//! used. In a regular shape the first row is valid for all sources.
+//! The data are not stored per pair of hosts. Pairs of switches whose paths have the same links
+//! share one path set, which has an index. A row contains the path sets from one group of hosts to
+//! all groups. It is computed when the group is first used. In a regular topology the first row is
+//! valid for all groups.
 
 mod cores;
 mod profile;
@@ -19,7 +20,7 @@ use crate::topology::graph::NONE;
 use cores::{Core, Cores, HERE};
 pub use profile::{FrameSizes, PathProfile};
 
-/// Value that replaces the number of a set of paths if a link joins the two hosts directly.
+/// Value instead of the index of a path set, if one link connects the two hosts directly.
 const CABLE: u32 = NONE - 1;
 
 fn saturate(time: u128) -> Time {
@@ -31,15 +32,14 @@ fn saturate(time: u128) -> Time {
 pub struct Paths {
     graph: Arc<Graph>,
     cores: Cores,
-    /// Per source group (a switch with its hosts), the numbers of the path sets in `cores` to all
-    /// target groups; `None`: not computed yet.
+    /// Per source group (a switch with its hosts), the indices in `cores` of the path sets to all
+    /// destination groups; `None`: not computed yet.
     rows: Vec<Option<Box<[u32]>>>,
-    /// Index in `profiles` of the end-to-end paths, by kind of the sender's link, number of the
-    /// path set in `cores`, and kind of the receiver's link.
+    /// Index in `profiles` of the end-to-end paths, by kind of the sender's link, index of the path
+    /// set in `cores`, and kind of the receiver's link.
     numbers: MixedMap<(u32, u32, u32), u32>,
     profiles: Vec<Vec<PathProfile>>,
-    /// The same network with all links up. It is used for endpoints that have no path while links
-    /// are down.
+    /// The same network with all links up, for endpoints that have no path while links are down.
     whole: Option<Box<Paths>>,
     /// True if links truncate serialisation times to nanoseconds.
     cut: bool,
@@ -72,8 +72,8 @@ impl Paths {
     /// dominated if another path is at least as good for every flow. A regular network has one
     /// path.
     ///
-    /// Panics, like all methods here, if an endpoint does not exist or if the two are in different
-    /// planes ([`Graph::plane_of`]).
+    /// Panics, like all methods here, if an endpoint does not exist or if the endpoints are in
+    /// different planes ([`Graph::plane_of`]).
     pub fn alternatives(&mut self, src: LinkId, dst: LinkId) -> &[PathProfile] {
         let set = match self.graph.is_cable(src) {
             true if self.graph.reverse(src) == dst => CABLE,
@@ -107,7 +107,7 @@ impl Paths {
         self.graph.is_down(endpoint)
     }
 
-    /// Returns the paths of the network with all links up.
+    /// Returns the paths of the same network with all links up.
     // LNK-14
     fn in_whole(&mut self) -> &mut Self {
         let (graph, cut) = (&self.graph, self.cut);
@@ -143,8 +143,8 @@ impl Paths {
         self.cores.sets[set as usize].iter().map(profile).collect()
     }
 
-    /// Returns the number of the set of paths from a group to another. A regular shape needs one
-    /// row only.
+    /// Returns the index of the path set from one group of hosts to another. A regular topology
+    /// needs a single row.
     // TOP-17
     fn set(&mut self, from: u32, to: u32) -> u32 {
         let (from, to) = match self.graph.like_pair(from, to) {
@@ -160,8 +160,8 @@ impl Paths {
         set
     }
 
-    /// Returns the sets of paths from a group to all groups. The result is not cached, because all
-    /// rows together can need too much memory.
+    /// Returns the path sets from one group of hosts to all groups. The result is not cached,
+    /// because all rows together can need too much memory.
     fn whole_row(&mut self, from: u32) -> Box<[u32]> {
         if self.graph.is_regular() {
             return (0..self.graph.groups())
@@ -174,8 +174,8 @@ impl Paths {
         }
     }
 
-    /// Searches breadth-first over the switches. The search leaves a switch only when all shortest
-    /// paths to it are known.
+    /// Computes the path sets from one group of hosts to all groups by a breadth-first search over
+    /// the switches. The search leaves a switch only when all shortest paths to it are known.
     fn find_row(&mut self, from: u32) -> Box<[u32]> {
         let graph = &self.graph;
         let cores = &mut self.cores;
@@ -218,8 +218,9 @@ impl Paths {
             .collect()
     }
 
-    /// Returns the FCT to the receiver's last byte of a flow that is alone in the network, on the
-    /// fastest of its shortest paths; see [`PathProfile::ideal_received_ps`]. // TOP-14
+    /// Returns the ideal FCT: the time until the receiver has the last byte of a flow that is alone
+    /// in the network, on the fastest shortest path; see [`PathProfile::ideal_received_ps`]. //
+    /// TOP-14
     pub fn ideal_received_ps(
         &mut self,
         src: LinkId,
@@ -232,8 +233,9 @@ impl Paths {
         })
     }
 
-    /// Returns the FCT to the sender's last ACK of a flow that is alone in the network: the FCT to
-    /// the receiver, plus the return time of one ACK of `frames.ack` bytes. // TOP-15
+    /// Returns the ideal FCT until the last ACK: the time until the sender of a flow that is alone
+    /// in the network has the last ACK. It is the ideal FCT plus the return time of one ACK of
+    /// `frames.ack` bytes. // TOP-15
     pub fn ideal_acked_ps(
         &mut self,
         src: LinkId,
@@ -247,7 +249,7 @@ impl Paths {
             .saturating_add(least(paths, |path| path.one_way_ps(ack)))
     }
 
-    /// Returns the RTT of a frame of `frame_bytes` and its ACK of `ack_bytes` in the empty network.
+    /// Returns the RTT of a frame of `frame_bytes` and its ACK of `ack_bytes` in an empty network.
     // TOP-10
     pub fn base_rtt_ps(
         &mut self,
@@ -261,19 +263,21 @@ impl Paths {
             .saturating_add(least(paths, |path| path.one_way_ps(ack_bytes)))
     }
 
-    /// Returns the long-term rate of a flow that is alone: the rate of the slowest link.
+    /// Returns the rate of the slowest link between two endpoints, on the path where this rate is
+    /// highest.
     pub fn bottleneck(&mut self, src: LinkId, dst: LinkId) -> Rate {
         let rates = self
             .alternatives(src, dst)
             .iter()
             .filter_map(PathProfile::bottleneck);
-        // Every path has at least the two host links.
+        // There is always a rate, because every path has at least the two host links.
         rates
             .max_by_key(|rate| rate.bps())
             .unwrap_or(Rate::from_bps(1))
     }
 
-    /// Returns the number of bytes that the bottleneck can send in a base RTT, rounded down.
+    /// Returns the bandwidth-delay product: the bottleneck rate times the base RTT, in bytes,
+    /// rounded down.
     // TOP-11
     pub fn bdp_bytes(&mut self, src: LinkId, dst: LinkId, frame_bytes: u16, ack_bytes: u16) -> u64 {
         let rtt_ps = self.base_rtt_ps(src, dst, frame_bytes, ack_bytes);
@@ -285,9 +289,9 @@ impl Paths {
         self.alternatives(src, dst)[0].hops.len()
     }
 
-    /// Returns the pairs of ports of two hosts that flows between them may use: pairs with the
-    /// smallest number of hops. The list is empty if no path joins the hosts.
-    // ENG-11: ports with the smallest number of hops
+    /// Returns the pairs of ports of two hosts that flows between these hosts may use: pairs with
+    /// the minimum number of hops. The list is empty if no path connects the hosts.
+    // ENG-11: use only the nearest pairs of ports
     pub fn nearest_endpoints(&mut self, src: NodeId, dst: NodeId) -> Vec<(LinkId, LinkId)> {
         let (from, to) = (self.graph.links_of(src), self.graph.links_of(dst));
         if from.len() == 1 && to.len() == 1 && !self.graph.has_cables() {
@@ -296,9 +300,10 @@ impl Paths {
         let mut pairs = Vec::with_capacity(from.len() * to.len());
         for (src, dst) in from.flat_map(|src| to.clone().map(move |dst| (src, dst))) {
             if self.graph.plane_of(src) == self.graph.plane_of(dst) {
-                // LNK-15: ports whose link is never up come last.
+                // LNK-15: ports whose link is down during the whole run come last.
                 let down = [src, dst].map(|end| usize::from(self.is_down(end)));
-                // TOP-24: with equal numbers of links, the switch of the server comes first.
+                // TOP-24: with equal numbers of hops, ports to the server's scale-up switch come
+                // first.
                 let is_outside = !self.graph.is_scale_up(src);
                 let rank = (down[0] + down[1], self.hops(src, dst), is_outside);
                 pairs.push((rank, (src, dst)));
@@ -309,15 +314,15 @@ impl Paths {
         pairs.into_iter().map(|(_, pair)| pair).collect()
     }
 
-    /// Returns the largest base RTT between endpoints of any two different hosts, exactly. An RTT
-    /// is the sum of the host links and the links between, so only the two slowest hosts of each
-    /// switch matter. // TOP-10
+    /// Returns the largest base RTT between endpoints of any two different hosts. The value is
+    /// exact: an RTT is the sum of the RTTs of the host links and of the links between switches, so
+    /// only the two slowest hosts of each switch matter. // TOP-10
     pub fn max_base_rtt_ps(&mut self, frame_bytes: u16, ack_bytes: u16) -> Time {
         let groups = self.graph.groups();
         let ends: Vec<SlowestHosts> = (0..groups)
             .map(|g| SlowestHosts::of(&self.graph, g, frame_bytes, ack_bytes))
             .collect();
-        // In a regular shape all racks are equivalent, except in a dumbbell, whose two racks can
+        // In a regular topology all racks are equivalent, except in a dumbbell, whose two racks can
         // have different numbers of hosts. // TOP-17
         let sources = if self.graph.is_regular() {
             groups.min(2)
@@ -333,7 +338,7 @@ impl Paths {
                     continue;
                 };
                 if row[to as usize] == NONE {
-                    continue; // LNK-14: no path leads there
+                    continue; // LNK-14: unreachable group
                 }
                 let set = row[to as usize] as usize;
                 core_ps.resize(self.cores.sets.len(), None);
@@ -360,15 +365,16 @@ fn least(paths: &[PathProfile], time: impl Fn(&PathProfile) -> Time) -> Time {
     paths.iter().map(time).min().unwrap_or(Time::MAX)
 }
 
-/// Returns the RTT contribution of one link: a frame in one direction and its ACK in the other.
+/// Returns the contribution of one link to the RTT: a frame in one direction and its ACK in the
+/// other direction.
 fn link_round_trip(rate: Rate, delay_ps: Time, frame_bytes: u16, ack_bytes: u16) -> u128 {
     u128::from(rate.serialisation_ps(frame_bytes.into()))
         + u128::from(rate.serialisation_ps(ack_bytes.into()))
         + 2 * u128::from(delay_ps)
 }
 
-/// Returns the RTT of a frame and its ACK between two switches, each on the path that is fastest
-/// for it.
+/// Returns the RTT of a frame and its ACK between two switches. Frame and ACK each use the path
+/// that is fastest for their size.
 fn round_trip(paths: &[Core], frame_bytes: u16, ack_bytes: u16) -> u128 {
     let one_way = |path: &Core, bytes: u64| -> u128 {
         let links = path.iter().map(|&(bps, delay_ps)| {
@@ -386,7 +392,7 @@ fn round_trip(paths: &[Core], frame_bytes: u16, ack_bytes: u16) -> u128 {
     least(frame_bytes.into()) + least(ack_bytes.into())
 }
 
-/// The two hosts of a switch whose links have the longest RTT, with these RTTs.
+/// The two hosts of a switch with the largest RTTs of the host link, and these RTTs.
 struct SlowestHosts {
     first: (NodeId, u128),
     second: Option<(NodeId, u128)>,
@@ -417,7 +423,7 @@ impl SlowestHosts {
         }
     }
 
-    /// Returns the largest sum of the host link RTTs of two different hosts, one of each switch;
+    /// Returns the largest sum of the host-link RTTs of two different hosts, one at each switch;
     /// `None` if there are no such hosts.
     fn with(&self, other: &Self, same_switch: bool) -> Option<u128> {
         if same_switch {

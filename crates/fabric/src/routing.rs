@@ -1,8 +1,8 @@
-//! Routes: for every switch and every group of endpoints, all ports on a shortest path.
+//! Routes: for every switch and every destination group of endpoints, all ports on a shortest path.
 //!
-//! 64 groups are searched in parallel, with one bit each. A level of the breadth-first search costs
-//! a few words per link instead of 64 visits. The ports that lead to a group are read from the same
-//! words.
+//! The breadth-first searches from 64 groups run in parallel, with one bit per search. A level of
+//! the searches costs a few words per link instead of 64 visits. The ports that lead to a group
+//! follow from the same words.
 
 use thiserror::Error;
 
@@ -18,15 +18,16 @@ use kernel::{Purpose, Stream};
 use crate::ids::{LinkId, NodeId};
 use crate::topology::Graph;
 
-/// Maximum number of entries of all tables together (2 bytes each). There are at most as many
-/// groups as switches, so the number of groups, and of sets of a switch, stays far below 2^16.
+/// Maximum number of entries of all routing tables together (2 bytes each). There are at most as
+/// many groups as switches, so the number of groups, and of port sets per switch, stays far below
+/// 2^16.
 const MAX_ENTRIES: u64 = 1 << 30;
 
-/// The reason why a network has no routing tables.
+/// The reason why routing tables cannot be computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum RoutingError {
-    /// The tables would be too large: the number of switches times the number of switches with
-    /// hosts.
+    /// The tables are too large. Their number of entries is the number of switches times the number
+    /// of switches with hosts.
     #[error(
         "the routing tables would have {entries} entries (switches x switches with hosts); at \
          most {MAX_ENTRIES} are supported; make the network smaller"
@@ -37,10 +38,10 @@ pub enum RoutingError {
     },
 }
 
-/// The routes of all switches, in the order of their numbers (node - hosts).
+/// Computes the routes of all switches, in the order of node IDs.
 ///
 /// # Errors
-/// A [`RoutingError`] where the tables would be too large.
+/// A [`RoutingError`] if the tables would be too large.
 pub fn routes(graph: &Graph, seed: u64, choice: PathChoice) -> Result<Vec<Routes>, RoutingError> {
     let entries = u64::from(graph.switches()) * u64::from(graph.groups());
     if entries > MAX_ENTRIES {
@@ -65,7 +66,7 @@ pub fn routes(graph: &Graph, seed: u64, choice: PathChoice) -> Result<Vec<Routes
         .collect();
     match choice {
         PathChoice::Tuple => crate::ns3::retrace(graph, &mut finished),
-        // XP-05: all switches of a tier have the same seed.
+        // XP-05: all switches of a tier use the same hash seed.
         PathChoice::Symmetric => by_tier(graph, &mut finished, |tier, routes| {
             routes.seed =
                 (Stream::new(seed, tier.into(), Purpose::Routing).next_u64() >> 32) as u32;
@@ -106,7 +107,7 @@ fn label(graph: &Graph, routes: &mut [Routes]) {
     });
 }
 
-/// The number of equal-cost paths between any two switches with hosts.
+/// Number of equal-cost paths between any two switches with hosts.
 // NDP-05
 #[derive(Debug)]
 pub struct PathCounts {
@@ -115,7 +116,8 @@ pub struct PathCounts {
 }
 
 impl PathCounts {
-    /// Counts along the first path of each pair. In a regular topology all paths are equivalent.
+    /// Counts the equal-cost paths along the first path of each pair. In a regular topology all
+    /// paths are equivalent.
     #[must_use]
     pub fn new(graph: &Graph, routes: &[Routes]) -> Self {
         let groups = graph.groups();
@@ -204,13 +206,13 @@ fn path(graph: &Graph, routes: &[Routes], src: LinkId, dst: LinkId, hash: u32) -
     nodes
 }
 
-/// Returns the group and the switch of every endpoint.
+/// Returns the destination group and the switch of every endpoint.
 fn endpoints(graph: &Graph) -> Endpoints {
-    // LNK-11: endpoints whose link is down are in additional groups without routes.
+    // LNK-11: endpoints whose link is down get additional groups without routes.
     let group = graph
         .endpoint_ids()
         .map(|endpoint| match graph.is_down(endpoint) {
-            // TOP-06: ends of host-to-host links are in a group without routes, because no switch
+            // TOP-06: ends of host-to-host links get a group without routes, because no switch
             // leads to them.
             _ if graph.is_cable(endpoint) => behind_groups(graph),
             false => graph.group_of(endpoint),
@@ -224,23 +226,23 @@ fn endpoints(graph: &Graph) -> Endpoints {
     Endpoints::new(graph.groups(), group, port, Vec::new())
 }
 
-/// Returns the number after the last group of endpoints. If links are down, there are twice as many
-/// groups, because endpoints whose link is down are in groups of their own.
+/// Returns the index after the last group of endpoints. If links are down, there are twice as many
+/// groups, because endpoints whose link is down get separate groups.
 // LNK-11
 fn behind_groups(graph: &Graph) -> u32 {
     graph.groups() * if graph.lacks_links() { 2 } else { 1 }
 }
 
-/// The routing table of a switch while it is being built.
+/// The routing table of a switch during its construction.
 struct Table {
     entries: Vec<u16>,
     sets: PortSets,
-    /// Number of each set; only looked up, never iterated.
+    /// Index of each set of ports. Used for lookups only, because the order of iteration is random.
     numbers: HashMap<Box<[u16]>, u16>,
 }
 
 impl Table {
-    /// Creates a table in which no group is reachable. Set 0 is the empty set.
+    /// Creates a table in which no group is reachable. Set 0 is the empty set of ports.
     fn new(graph: &Graph) -> Self {
         let groups = behind_groups(graph) as usize + usize::from(graph.has_cables());
         let numbers = HashMap::from([(Box::default(), 0)]);
@@ -251,7 +253,7 @@ impl Table {
         }
     }
 
-    /// Returns the number of a set of ports. A new set gets the next number.
+    /// Returns the index of a set of ports. A new set gets the next index.
     fn number(&mut self, ports: &[u16]) -> u16 {
         if let Some(&number) = self.numbers.get(ports) {
             return number;
@@ -268,17 +270,17 @@ impl Table {
 struct Search<'a> {
     graph: &'a Graph,
     tables: Vec<Table>,
-    /// Per switch: searches that have reached it.
+    /// Per switch, the searches (as bits) that have reached it.
     seen: Vec<u64>,
-    /// Per switch: searches that reached it in the last level.
+    /// Per switch, the searches (as bits) that reached it in the last level.
     front: Vec<u64>,
-    /// Per switch: true if it is a candidate of this level.
+    /// Per switch, true if it is a candidate of this level.
     listed: Vec<bool>,
-    /// Ports of the current switch that are on shortest paths, each with the searches (as bits) to
-    /// whose groups it leads.
+    /// Ports of the current switch on shortest paths, each with the searches (as bits) to whose
+    /// groups the port leads.
     leads: Vec<(u16, u64)>,
-    /// Searches of the current switch (as bits), divided so that all searches of a part use the
-    /// same ports.
+    /// Searches of the current switch (as bits), partitioned so that all searches of one entry use
+    /// the same ports.
     parts: Vec<u64>,
 }
 
@@ -296,7 +298,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Fills the columns of the 64 groups that start at `first`. // TOP-07
+    /// Computes the routes of all switches to the 64 groups that start at `first`. // TOP-07
     fn batch(&mut self, first: u32) {
         self.seen.fill(0);
         self.front.fill(0);
@@ -326,8 +328,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Returns the switches that the searches reach in this level: the neighbours of the switches
-    /// in `front` that at least one search has not reached before.
+    /// Returns the candidates of this level: the neighbours of switches in `front` that at least
+    /// one search has not reached before.
     fn candidates(&mut self, front: &[u32]) -> Vec<u32> {
         let mut candidates = Vec::new();
         for &switch in front {
@@ -343,8 +345,8 @@ impl<'a> Search<'a> {
         candidates
     }
 
-    /// Writes into a switch's table the ports that lead to the searches that reach it now, and
-    /// returns those searches.
+    /// Stores the ports to the groups of the searches that reach a switch in this level, and
+    /// returns these searches.
     fn reach(&mut self, switch: u32, first: u32) -> u64 {
         self.leads.clear();
         let first_link = self.graph.switch_link(switch, 0);
@@ -361,7 +363,7 @@ impl<'a> Search<'a> {
         let table = &mut self.tables[switch as usize];
         for &part in &self.parts {
             let one = part & part.wrapping_neg();
-            // Ascending, since ports were visited in order. // TOP-08
+            // Ascending, because ports were visited in this order. // TOP-08
             let ports: Vec<u16> = self
                 .leads
                 .iter()
@@ -378,7 +380,7 @@ impl<'a> Search<'a> {
         new
     }
 
-    /// Divides the searches into parts with the same ports.
+    /// Partitions the searches into sets that use the same ports.
     fn part(&mut self, all: u64) {
         self.parts.clear();
         self.parts.push(all);

@@ -11,7 +11,7 @@ use crate::ids::NodeId;
 /// A workload and the hosts of its ranks.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// Name of the workload, for messages.
+    /// Name of the workload, for error messages.
     pub name: String,
     /// Properties that are common to all ranks.
     pub workload: Arc<Workload>,
@@ -23,20 +23,21 @@ pub struct Job {
     pub hosts: Arc<[NodeId]>,
     /// Start time of all ranks, ps.
     pub start_ps: Time,
-    /// Number of the workload among the sources of flows.
+    /// ID of the workload among the traffic sources.
     pub number: u16,
-    /// Number of GPUs per server, if messages are relayed. A message to another rail of another
-    /// server then first crosses the scale-up domain, to the GPU on the receiver's rail. `None`: no
-    /// relays. // RNK-07
+    /// Number of GPUs per server, if messages are relayed: a message to another rail of another
+    /// server first crosses the scale-up domain, to the GPU on the receiver's rail. `None`:
+    /// messages are not relayed. // RNK-07
     pub relay: Option<u32>,
-    /// True if a message uses the port with the number of its NIC, at both ends, among equally near
-    /// ports.
+    /// True if a message uses the port with the index of its NIC (rail), at both ends, among
+    /// equally near ports.
     // RNK-16
     pub by_rail: bool,
 }
 
-/// Returns true if flows can share queue pairs at such a NIC. Receiver-driven transports keep no
-/// state between messages, and in the ns-3 simulator each message has its own queue pair.
+/// Returns true if flows can share queue pairs at a NIC with this configuration. Receiver-driven
+/// transports keep no state between messages, and in the ns-3 simulator each message has its own
+/// queue pair.
 // NIC-53
 #[must_use]
 pub fn can_share_queue_pairs(nic: &NicConfig) -> bool {
@@ -45,7 +46,8 @@ pub fn can_share_queue_pairs(nic: &NicConfig) -> bool {
 }
 
 impl Job {
-    /// Returns true if its messages share queue pairs, one for each channel and peer of a rank.
+    /// Returns true if messages of the workload share queue pairs, one for each channel and peer of
+    /// a rank.
     // OPS-15, RNK-15
     #[must_use]
     pub fn shares_queue_pairs(&self, nic: &NicConfig) -> bool {
@@ -53,23 +55,24 @@ impl Job {
         wanted && can_share_queue_pairs(nic)
     }
 
-    /// Returns the reason why its ranks cannot run on several threads, if there is one: an event at
-    /// one host affects another host without delay.
+    /// Returns the reason why the ranks cannot run on several threads: an event at one host affects
+    /// another host without delay. `None`: there is no such event.
     #[must_use]
     pub fn acts_at_once(&self) -> Option<&'static str> {
         let options = &self.workload.options;
         if !self.workload.triggers.is_empty() {
-            Some("a trigger of a workload acts on other hosts at once") // RNK-08
+            Some("a trigger of a workload acts on other hosts at once") // RNK-08: triggers
         } else if options.receive_end == ReceiveEnd::Acknowledged {
-            Some("receives of a workload end with the last ACK at another host") // RNK-18
+            Some("receives of a workload end with the last ACK at another host") // RNK-18: last ACK
         } else if options.send_end == SendEnd::Received {
-            Some("sends of a workload end with the last byte at another host") // RNK-18
+            Some("sends of a workload end with the last byte at another host") // RNK-18: last byte
         } else {
             None
         }
     }
 
-    /// Returns the host that relays a message between two hosts, if there is one.
+    /// Returns the host that relays a message between two hosts; `None`: the message is not
+    /// relayed.
     // RNK-07
     #[must_use]
     pub fn relay(&self, from: NodeId, to: NodeId) -> Option<NodeId> {
@@ -85,6 +88,6 @@ impl Job {
 pub struct Jobs {
     /// The workloads with their hosts.
     pub jobs: Arc<[Job]>,
-    /// Error of a source whose operations could not be read. It ends the run.
+    /// First error of a source whose operations could not be read. The error ends the run.
     pub error: Arc<OnceLock<String>>,
 }

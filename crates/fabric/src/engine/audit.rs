@@ -1,4 +1,5 @@
-//! The audit of a run: checks of all conservation laws, at the end of every run.
+//! The audit of a run: checks that packets, bytes and pauses are conserved, at the end of every
+//! run.
 
 use dataplane::sink::DropCause;
 use dataplane::units::NEVER;
@@ -10,12 +11,13 @@ use super::ranks::explain_waits;
 use crate::ids::{LinkId, hosts_of};
 use crate::record::{Ending, PortRecord, Violation};
 
-/// Maximum number of reported violations of a check. A few are enough to find the cause.
+/// Maximum number of violations that the audit reports per check. A few are enough to find the
+/// cause.
 const MOST_VIOLATIONS: usize = 50;
 
 impl<C: Calendar + Send> Simulation<C> {
-    /// Runs all invariant checks. Adds violations to the list and returns the names of the checks
-    /// that passed.
+    /// Runs all checks of the audit. Adds violations to the list and returns the names of the
+    /// checks that passed.
     pub(super) fn audit(&mut self, ending: Ending) -> Vec<&'static str> {
         for part in &mut self.net.parts {
             self.violations.append(&mut part.flows.violations);
@@ -40,7 +42,7 @@ impl<C: Calendar + Send> Simulation<C> {
             let failed_before = self.violations.iter().any(|v| v.check == check);
             let applies = match check {
                 "lossless" => self.lossless,
-                "slowdown" => !self.spraying && !self.links_change, // LNK-30
+                "slowdown" => !self.spraying && !self.links_change, // LNK-30: paths change
                 "pauses" => !self.losing,
                 "receivers" => self.owns_repair,
                 "credits" => self
@@ -157,7 +159,7 @@ impl<C: Calendar + Send> Simulation<C> {
         broken
     }
 
-    /// Returns the label of a node and its port.
+    /// Returns the label of the port that sends on a link, with the name of its node.
     fn port_name(&self, link: LinkId) -> String {
         let node = self.net.node_of(link);
         let port = link.port(self.net.graph.first_link(node));
@@ -199,9 +201,9 @@ impl<C: Calendar + Send> Simulation<C> {
         Vec::new()
     }
 
-    /// AUD-06: checks that pauses and resumes alternate (bitmaps repeat them), and no class stays
-    /// paused in an empty network. The check is skipped if links lose frames, because they lose
-    /// pause frames too.
+    /// AUD-06: checks that pauses and resumes alternate (repeated bitmaps are allowed), and that no
+    /// class stays paused in an empty network. The check is skipped if links lose frames, because
+    /// pause frames are lost too.
     fn audit_pauses(&self, drained: bool) -> Vec<String> {
         let mut broken = Vec::new();
         if self.losing {
@@ -231,7 +233,7 @@ impl<C: Calendar + Send> Simulation<C> {
         broken
     }
 
-    /// AUD-08: describes which nodes wait for which.
+    /// AUD-08: describes which nodes wait for which other nodes in a run that stalled.
     pub(super) fn explain_stall(&self) -> Vec<String> {
         const MOST: usize = 200;
         let graph = &self.net.graph;
@@ -303,7 +305,7 @@ impl<C: Calendar + Send> Simulation<C> {
                 record.max_queue_bytes = switch.queued(near.port).1;
                 let held = switch.held(near.port);
                 record.max_port_bytes = held.map_or(record.max_queue_bytes, |held| held.1);
-                // FG-63
+                // FG-63: bytes of credit frames
                 record.tx_credit_bytes = counted.credit_bytes;
                 record.tx_reply_bytes = near.bytes - near.data_bytes - counted.frame_bytes;
                 record.active_flows = probes.take_active(switch_port);

@@ -1,5 +1,6 @@
-//! The audit of receiver-driven transports. Each sent data packet arrived complete, arrived or
-//! returned as a header, or was dropped. Each credit permitted a packet, was wasted or was dropped.
+//! The audit of receiver-driven transports. Each data packet that was sent has arrived complete,
+//! has arrived or returned as a trimmed header, or was dropped. Each credit permitted a packet, was
+//! wasted, or was dropped.
 
 use dataplane::sink::DropCause;
 use kernel::calendar::Calendar;

@@ -45,7 +45,7 @@ use crate::record::ThreadUse;
 use crate::routing::PathCounts;
 use crate::topology::{Graph, Loss};
 
-/// Returns true if the hop scheme prevents drops of data.
+/// Returns true if the hop scheme prevents drops of data packets.
 fn is_lossless_by_hop(config: &SwitchConfig, links_lose: bool) -> bool {
     let links_lose = links_lose && !config.link.replays();
     !links_lose
@@ -54,8 +54,8 @@ fn is_lossless_by_hop(config: &SwitchConfig, links_lose: bool) -> bool {
             .any(|scheme| scheme.has(Property::NoOverflow))
 }
 
-/// True if a switch drops no packet of classes that it can pause. If a link can lose pause frames,
-/// PFC does not prevent losses.
+/// Returns true if a switch drops no packet of the classes that it can pause. If a link can lose
+/// pause frames, PFC does not prevent drops.
 fn is_lossless(config: &SwitchConfig, links_lose: bool) -> bool {
     match config.mmu.admission {
         // NDP-03: trimmed headers may be dropped.
@@ -68,7 +68,7 @@ fn is_lossless(config: &SwitchConfig, links_lose: bool) -> bool {
     }
 }
 
-/// Returns the classes without packet loss, as bits.
+/// Returns the classes without packet loss, as a bit set.
 // AUD-05
 fn lossless_classes(config: &SwitchConfig, links_lose: bool) -> ClassSet {
     let is_lossless = is_lossless(config, links_lose);
@@ -83,8 +83,8 @@ fn lossless_classes(config: &SwitchConfig, links_lose: bool) -> ClassSet {
     all & !credits
 }
 
-/// Number of ports from which memory locality matters. With fewer ports, the CPU caches contain the
-/// whole state anyway.
+/// Number of ports from which memory locality matters. The state of smaller networks fits the CPU
+/// caches.
 const MANY_PORTS: u32 = 2048;
 
 /// Returns the least and greatest width of the calendar's buckets, as powers of two of ps. The
@@ -111,7 +111,7 @@ fn bucket_shifts(graph: &Graph, max_frame: u16) -> (u32, u32) {
     (least, least.max(apart.min(24)))
 }
 
-/// Tables that are computed for all switches: routes, and the port pairs that may pause their
+/// Tables that are computed once for all switches: routes, and the port pairs that may pause their
 /// upstream port. Each partition takes the entries of its switches.
 struct Tables {
     routes: Vec<Option<Routes>>,
@@ -157,7 +157,8 @@ fn rates(plan: &Plan, node: NodeId) -> Vec<(Rate, Time)> {
         .collect()
 }
 
-/// Returns the configuration of every NIC. Messages share queue pairs if a workload requires it.
+/// Returns the configuration of every NIC. Messages of a workload share queue pairs if the workload
+/// requires it.
 // RNK-15
 pub(super) fn nic_config(plan: &Plan) -> NicConfig {
     let mut config = plan.nic.clone();
@@ -205,7 +206,7 @@ const fn pause_response_ps(switch: &SwitchConfig) -> Time {
     }
 }
 
-/// Returns true if pauses of PFC expire.
+/// Returns true if PFC pauses expire (quanta).
 const fn pauses_run_out(switch: &SwitchConfig) -> bool {
     match &switch.mmu.admission {
         Admission::Pfc(pfc) => matches!(pfc.pause, PauseTime::Quanta { .. }),
@@ -275,7 +276,8 @@ fn node(plan: &Plan, number: NodeId) -> Node {
     }
 }
 
-/// Creates the shared state of the sinks of a partition, at time 0.
+/// Creates the state that all nodes of a partition share (calendar, links, random streams), at time
+/// 0.
 fn core<C: Calendar>(plan: &Plan, places: &Places, part: u32, calendar: Lanes<C>) -> Core<C> {
     let graph = &plan.graph;
     let links_lose = graph.link_ids().any(|link| graph.loss(link) != Loss::NONE);
@@ -386,7 +388,7 @@ fn partition<C: Calendar>(
 }
 
 impl Simulation<Wheel> {
-    /// Builds the network of a plan with a partition for each node.
+    /// Builds the network of a plan with one partition per node, for runs in lockstep.
     pub(super) fn of_single_nodes(plan: Plan, cut: &Cut) -> Self {
         let (least, most) = bucket_shifts(&plan.graph, plan.switch.max_frame);
         let lane_of = vec![0; cut.part_of.len()].into();
@@ -406,7 +408,7 @@ impl Simulation<Wheel> {
         simulation
     }
 
-    /// Builds the network of a plan.
+    /// Builds the network of a plan, with the threads that the plan requests.
     #[must_use]
     pub fn new(plan: Plan) -> Self {
         let whole = || IndexVec::from(vec![0; plan.graph.nodes() as usize]);
@@ -438,7 +440,7 @@ impl Simulation<Wheel> {
 }
 
 impl<C: Calendar> Simulation<C> {
-    /// Builds the network like `new`, on one thread and with a given calendar.
+    /// Builds the network like `new`, but on one thread and with the given calendar.
     #[must_use]
     pub fn with_calendar(plan: Plan, calendar: C) -> Self {
         let places = Places::one(&plan.graph);
@@ -451,7 +453,7 @@ impl<C: Calendar> Simulation<C> {
         }
     }
 
-    /// Builds all partitions, each with its own calendar.
+    /// Builds all partitions, with one set of calendars (`Lanes`) for each.
     fn build(mut plan: Plan, places: Places, calendars: Vec<Lanes<C>>) -> Self {
         let mut tables = Tables::of(&mut plan);
         let places = Arc::new(places);

@@ -1,9 +1,9 @@
-//! A message of a rank in the network.
+//! A message between ranks of a workload, while the network transmits it as a flow.
 
 use kernel::random::mix64;
 use traffic::operations::{Message, Role};
 
-/// Bit of flow numbers that marks messages. Other flows are counted from 0.
+/// Bit of flow IDs that marks messages of ranks. IDs of other flows are counted from 0.
 // RNK-01
 pub(super) const MESSAGE: u32 = 1 << 31;
 
@@ -13,14 +13,14 @@ pub(super) struct Carried {
     /// Index of the job (workload) of the message.
     pub job: u32,
     pub message: Message,
-    /// True if the message goes to the host that relays it. // RNK-07
+    /// True if the message goes to the relay host instead of the receiver. // RNK-07
     pub to_relay: bool,
-    /// True if the message has been relayed.
+    /// True if a relay host has forwarded the message.
     pub relayed: bool,
 }
 
-/// A queue pair that messages share: a job, two of its ranks, a channel, and whether it starts at a
-/// relay.
+/// Key of a queue pair that messages share: a job, two of its ranks, a channel, and whether the
+/// messages start at a relay host.
 // RNK-15
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct QueuePair {
@@ -33,7 +33,7 @@ pub(super) struct QueuePair {
 }
 
 impl QueuePair {
-    /// Unique identity of the queue pair. The paths of its messages are derived from it.
+    /// Returns the unique hash of the queue pair. The paths of its messages are derived from it.
     pub fn identity(&self) -> u64 {
         let flags = u64::from(self.class) << 1 | u64::from(self.relayed);
         let words = [
@@ -62,8 +62,8 @@ impl Carried {
         }
     }
 
-    /// Returns the unique identity of the message, independent of the order of sending. Its paths
-    /// are derived from it.
+    /// Returns the unique hash of the message, independent of the order of sending. The paths of
+    /// the message are derived from it.
     // RNK-02
     pub fn identity(&self) -> u64 {
         let id = self.message.id;

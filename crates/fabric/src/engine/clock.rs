@@ -1,4 +1,4 @@
-//! How a run rounds times.
+//! The precision with which a run computes times: picoseconds, or nanoseconds as in ns-3.
 
 use dataplane::units::{NS, Rate, Time, cut_to_ns};
 
@@ -8,15 +8,16 @@ pub enum Clock {
     /// Exact to the picosecond.
     #[default]
     Exact,
-    /// Serialisation times, pacing gaps and starts of flows are truncated to nanoseconds.
+    /// Serialisation times, pacing gaps and start times of flows are truncated to nanoseconds.
     Nanoseconds {
-        /// Reading of the clock at time 0, ps. Starts are truncated on this clock.
+        /// Reading of the clock at simulation time 0, in ps. Start times are truncated on this
+        /// clock.
         epoch_ps: Time,
     },
 }
 
 impl Clock {
-    /// Returns a rate whose serialisation times follow this clock.
+    /// Returns `rate` with serialisation times in the precision of this clock.
     #[must_use]
     pub const fn of(self, rate: Rate) -> Rate {
         match self {
@@ -25,7 +26,7 @@ impl Clock {
         }
     }
 
-    /// Returns the time at which a flow starts whose traffic gives `start_ps`.
+    /// Returns the time at which a flow starts, if the traffic generator specifies `start_ps`.
     // NS3-03
     #[must_use]
     pub fn start(self, start_ps: Time) -> Time {

@@ -1,4 +1,4 @@
-//! The end of a run: ends open pauses, runs the audit, and sums up counters.
+//! The end of a run: ends open pauses, runs the audit, and sums up the counters of all nodes.
 
 use dataplane::switch::MixedMap;
 use kernel::calendar::Calendar;
@@ -67,11 +67,11 @@ impl<C: Calendar + Send> Simulation<C> {
 }
 
 impl<C: Calendar> Network<C> {
-    /// Returns the records of unfinished flows, in the order of their numbers.
+    /// Returns the records of unfinished flows, in the order of flow IDs.
     fn unfinished(&mut self) -> Vec<FlowRecord> {
         let mut records = Vec::new();
         for part in &mut self.parts {
-            // Count retransmissions of unfinished flows too.
+            // Add the retransmissions of unfinished flows.
             let mut repeated = MixedMap::default();
             for nic in &part.nics {
                 nic.for_each_flow(|sent| {
@@ -91,7 +91,7 @@ impl<C: Calendar> Network<C> {
         records
     }
 
-    /// ENG-20: returns the digest of the trajectory.
+    /// ENG-20: returns the digest of the run, a hash of all arrivals, drops and final counters.
     fn digest(&self) -> u64 {
         let mut digest = Digest::default();
         for (link, direction) in self.each_direction() {
@@ -104,7 +104,7 @@ impl<C: Calendar> Network<C> {
         digest.0
     }
 
-    /// Returns the classes of ports that had a storm of pauses.
+    /// Returns the classes of ports in which the PFC watchdog found a storm of pauses.
     // PFCWD-08
     fn storms(&self) -> Vec<StormRecord> {
         let mut found = Vec::new();
@@ -147,7 +147,7 @@ impl<C: Calendar> Network<C> {
             c.discarded += n.discarded;
             c.overtaken += n.overtaken;
             c.driven.add(&n.driven);
-            c.hop.add_to("pfc_expiries", nic.expired_pauses()); // QNT-09
+            c.hop.add_to("pfc_expiries", nic.expired_pauses()); // QNT-09: expired pauses
             let of_links = nic.link_counts();
             of_links.for_each(|(name, count)| c.hop.add_to(name, count));
         }

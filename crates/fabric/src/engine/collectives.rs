@@ -1,4 +1,4 @@
-//! Collective operations, combined from the operations of their ranks.
+//! Rows of collective operations, combined from the rows of the operations of their ranks.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -14,35 +14,36 @@ use crate::record::{CollectiveRecord, OperationRecord};
 use crate::topology::Graph;
 use crate::workload::{Job, Jobs};
 
-/// Key of a collective: the workload, its group, and the number of the collective in the group.
+/// Key of a collective: the workload, the group of ranks, and the index of the collective in the
+/// group.
 type Key = (u16, Option<u32>, u64);
 
-/// Collectives that only some ranks have ended.
+/// Collectives that some of their ranks have ended, but not all.
 #[derive(Debug)]
 pub(super) struct Collectives {
     jobs: Jobs,
     graph: Arc<Graph>,
-    /// Fraction of a full frame that is payload.
+    /// Payload fraction of the bytes of a full frame.
     payload_share: f64,
     open: BTreeMap<Key, Open>,
     composed: OpenComposed,
-    /// Shared properties of groups of workloads. Only groups that have ended a collective have an
-    /// entry.
+    /// Properties of each group of ranks of a workload. Only groups that have ended a collective
+    /// have an entry.
     groups: BTreeMap<(u16, Option<u32>), Group>,
 }
 
-/// A collective that at least one rank has ended.
+/// A collective that at least one rank has ended, but not all.
 #[derive(Debug)]
 struct Open {
     /// Number of ranks that have ended the collective.
     ended: u32,
-    /// For an all-to-allv: the most bytes that one rank sends or receives, and the time that the
-    /// links of its host need for them, ps.
+    /// For an all-to-allv, the maximum over all ranks: the bytes that one rank sends or receives,
+    /// and the time in ps that the links of its host need for these bytes.
     moved: (u64, f64),
     whole: CollectiveRecord,
 }
 
-/// Properties that all collectives of a group share.
+/// Properties that all collectives of a group of ranks share.
 #[derive(Debug)]
 struct Group {
     name: Option<Arc<str>>,
@@ -59,7 +60,7 @@ impl Group {
         }
     }
 
-    /// Creates the row of a collective when the first of its operations has ended.
+    /// Creates the row of a collective when the first of its ranks has ended it.
     fn begun(
         &self,
         record: &OperationRecord,
@@ -99,19 +100,19 @@ impl Collectives {
         }
     }
 
-    /// Returns the workloads of the groups.
+    /// Returns the workloads of the collectives.
     pub fn jobs(&self) -> &Jobs {
         &self.jobs
     }
 
-    /// Returns true if the operations of a workload could not be read.
+    /// Returns true if the file of a workload could not be read completely.
     // RNK-09
     pub fn failed(&self) -> bool {
         self.jobs.error.get().is_some()
     }
 
-    /// Registers that a rank has ended an operation. Returns the collective if all ranks have ended
-    /// it.
+    /// Registers that a rank has ended an operation. Returns the row of the collective if all ranks
+    /// have ended it.
     // RNK-12
     pub fn add(&mut self, record: &OperationRecord) -> Option<CollectiveRecord> {
         if let Some(number) = record.part_of {
@@ -158,7 +159,8 @@ impl Collectives {
         Some(whole)
     }
 
-    /// Registers that a rank has ended a part of a collective in the list of its workload.
+    /// Registers that a rank has ended one operation of a collective that the workload lists as
+    /// composed. Returns the row of the collective if all its operations have ended.
     // RNK-20
     fn add_part(&mut self, record: &OperationRecord, number: u32) -> Option<CollectiveRecord> {
         let jobs = &self.jobs.jobs;
@@ -183,7 +185,8 @@ impl Collectives {
     }
 }
 
-/// Returns the shared properties of the collectives of a workload's group.
+/// Returns the shared properties of a group of ranks of a workload, and creates them at the first
+/// call.
 fn group_of<'a>(
     groups: &'a mut BTreeMap<(u16, Option<u32>), Group>,
     jobs: &Jobs,

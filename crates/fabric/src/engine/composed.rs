@@ -1,4 +1,5 @@
-//! Collectives that consist of computations, sends and receives of a file.
+//! Composed collectives: a workload file lists the computations, sends and receives that form one
+//! collective.
 
 use std::collections::BTreeMap;
 
@@ -6,23 +7,25 @@ use dataplane::units::Time;
 
 use crate::record::{CollectiveRecord, OperationRecord};
 
-/// Collectives of which only some parts have ended, by the workload and the index in its list.
+/// Composed collectives of which some operations have ended, but not all, by workload and index in
+/// its list of collectives.
 #[derive(Debug, Default)]
 pub(super) struct OpenComposed(BTreeMap<(u16, u32), Open>);
 
-/// A collective of which at least one part has ended.
+/// A composed collective of which at least one operation has ended, but not all.
 #[derive(Debug)]
 struct Open {
-    /// Number of parts that have ended.
+    /// Number of operations of the collective that have ended.
     ended: u64,
-    /// Time at which each rank started its first part.
+    /// Time at which each rank started its first operation of the collective.
     started_ps: BTreeMap<u32, Time>,
     whole: CollectiveRecord,
 }
 
 impl OpenComposed {
-    /// Registers that one of `parts` parts of a collective in the list of its workload has ended.
-    /// `whole` creates the row at the first part. Returns the row when all parts have ended.
+    /// Registers that one of `parts` operations of a composed collective has ended. `number` is the
+    /// index of the collective in the list of its workload. `whole` creates the row at the first
+    /// operation. Returns the row when all operations have ended.
     // OPS-38, RNK-20
     pub fn add(
         &mut self,

@@ -1,5 +1,5 @@
-//! Network-wide functions of hop schemes: which ports lead up, whether a run may end, and the audit
-//! of the credits of all switches.
+//! Functions of hop schemes that concern the whole network: which ports lead to a higher tier, if a
+//! run may end, and the audit of the credits of all switches.
 
 use dataplane::hop::CreditSums;
 use kernel::calendar::Calendar;
@@ -9,7 +9,7 @@ use super::network::Network;
 use crate::ids::NodeId;
 use crate::topology::Graph;
 
-/// Returns the ports of a switch that lead away from the hosts.
+/// Returns, for each port of a switch, true if it leads to a higher tier, away from the hosts.
 #[must_use]
 // FG-14
 pub fn upward(graph: &Graph, node: NodeId) -> Vec<bool> {
@@ -19,7 +19,7 @@ pub fn upward(graph: &Graph, node: NodeId) -> Vec<bool> {
 }
 
 impl<C: Calendar> Network<C> {
-    /// Returns true if all credits that can return have returned.
+    /// Returns true if all credits of hop schemes that can return have returned.
     // FG-28
     pub fn is_at_rest(&self) -> bool {
         self.each_switch().all(|(_, switch, _)| switch.is_at_rest())
@@ -28,9 +28,10 @@ impl<C: Calendar> Network<C> {
 }
 
 impl<C: Calendar + Send> Simulation<C> {
-    /// FG-28: checks that every credit is accounted for. It is either on a link as a packet or
-    /// credit frame, or in a waiting packet, or not yet returned, or back. In a drained network all
-    /// windows are full. If links lose frames, only the counters within each switch are checked.
+    /// FG-28: checks that every credit is accounted for. It is on a link (as a data packet or
+    /// credit frame), belongs to a waiting packet, has not been returned yet, or is back at its
+    /// switch. In a drained network all credit windows are full. If links lose frames, only the
+    /// counters within each switch are checked.
     pub(super) fn audit_credits(&self, drained: bool) -> Vec<String> {
         let mut sum = CreditSums::default();
         let switches = self.net.each_switch();

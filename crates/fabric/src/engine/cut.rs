@@ -1,5 +1,6 @@
-//! Cuts a network into partitions: along long links, into parts of equal work, so that few frames
-//! cross the cut. The cut changes the speed but not the results.
+//! Cuts a network into partitions, one for each thread. Cuts long links only, so that few frames
+//! cross between partitions. All partitions have about equal load. The cut changes the speed of a
+//! run but not its results.
 
 use dataplane::ids::IndexVec;
 use dataplane::units::Time;
@@ -8,28 +9,28 @@ use super::Clock;
 use crate::ids::{LinkId, NodeId};
 use crate::topology::{Graph, NodeKind};
 
-/// Maximum work of a part, in percent of the mean.
+/// Maximum load of a partition (rates of its ports), in percent of the mean over all partitions.
 const UNEVEN: u64 = 130;
-/// Number of passes that move units to better parts.
+/// Number of passes that move units (groups of nodes) to better partitions.
 const PASSES: usize = 4;
 
-/// A network that is divided into parts.
+/// A network that is divided into partitions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Cut {
-    /// Number of the part of each node.
+    /// Index of the partition of each node.
     pub part_of: IndexVec<NodeId, u32>,
-    /// Lookahead: an event in one part affects other parts at the earliest after this time.
+    /// Lookahead: minimum time after which an event in one partition can affect another partition.
     pub lookahead_ps: Time,
 }
 
 impl Cut {
-    /// Number of parts.
+    /// Returns the number of partitions.
     pub fn parts(&self) -> u32 {
         self.part_of.iter().max().map_or(1, |&last| last + 1)
     }
 }
 
-/// Returns the network with each node in its own part. No frame is smaller than `smallest_bytes`.
+/// Divides a network into one partition per node. No frame is smaller than `smallest_bytes`.
 // LIV-04
 pub(super) fn cut_all(graph: &Graph, clock: Clock, smallest_bytes: u64) -> Cut {
     let part_of: IndexVec<NodeId, u32> = (0..graph.nodes()).collect();
@@ -40,7 +41,7 @@ pub(super) fn cut_all(graph: &Graph, clock: Clock, smallest_bytes: u64) -> Cut {
     }
 }
 
-/// Divides a network into at most `parts` parts; `None` if parts of about equal work are
+/// Divides a network into at most `parts` partitions; `None` if partitions of about equal load are
 /// impossible. No frame is smaller than `smallest_bytes`.
 // PAR-01
 pub(super) fn cut(graph: &Graph, clock: Clock, smallest_bytes: u64, parts: u32) -> Option<Cut> {
@@ -57,7 +58,8 @@ pub(super) fn cut(graph: &Graph, clock: Clock, smallest_bytes: u64, parts: u32) 
     })
 }
 
-/// Returns, per port, the time of the smallest frame to the other end of its link.
+/// Returns, per port, the time from the start of the smallest frame until it arrives at the other
+/// end of the link.
 fn reaches(graph: &Graph, clock: Clock, smallest_bytes: u64) -> IndexVec<LinkId, Time> {
     let reach = |link: LinkId| {
         let port = graph.port(link);
@@ -66,8 +68,8 @@ fn reaches(graph: &Graph, clock: Clock, smallest_bytes: u64) -> IndexVec<LinkId,
     graph.link_ids().map(reach).collect()
 }
 
-/// Returns possible divisions of a network into units, the coarsest first. For each power of two
-/// that gives a different division, no link shorter than it is cut.
+/// Returns possible groupings of the nodes into units, the coarsest first. For each power of two
+/// (in ps), nodes whose link is shorter are in one unit. Equal groupings occur once.
 fn all_units<'a>(graph: &'a Graph, reach: &IndexVec<LinkId, Time>) -> Vec<Units<'a>> {
     let (Some(&longest), Some(&shortest)) = (reach.iter().max(), reach.iter().min()) else {
         return Vec::new();
@@ -86,7 +88,7 @@ fn all_units<'a>(graph: &'a Graph, reach: &IndexVec<LinkId, Time>) -> Vec<Units<
     all
 }
 
-/// Returns the shortest time from one part to another.
+/// Returns the minimum delay of a link between two partitions.
 // PAR-02
 fn look_ahead(
     graph: &Graph,
@@ -101,25 +103,25 @@ fn look_ahead(
     crossing.map(|link| reach[link]).min().unwrap_or(Time::MAX)
 }
 
-/// Units of a network: sets of nodes that are always in the same part.
+/// Units of a network: sets of nodes that are always in the same partition.
 struct Units<'a> {
     graph: &'a Graph,
     /// Unit of each node. Units are numbered from 0 in the order of their first nodes, so units
     /// with hosts are first and neighbours are adjacent.
     unit_of: IndexVec<NodeId, u32>,
     nodes: Vec<Vec<NodeId>>,
-    /// Sum of the rates of all ports of a unit, in Mbit/s. It estimates the work of the unit.
+    /// Sum of the rates of all ports of a unit, in Mbit/s, as an estimate of its simulation load.
     work: Vec<u64>,
 }
 
 impl<'a> Units<'a> {
-    /// Groups nodes into units. A host is grouped with its nearest switch, and nodes closer than
-    /// `least` are grouped.
+    /// Groups nodes into units: a host with its nearest switch, and neighbours whose link delay is
+    /// less than `least`.
     fn new(graph: &'a Graph, reach: &IndexVec<LinkId, Time>, least: Time) -> Self {
         let mut sets = Sets::new(graph);
         for node in graph.node_ids() {
-            // A host is grouped only with its nearest switch, for example that of its server. It
-            // can be cut from farther ones.
+            // A host is grouped only with its nearest switch, for example that of its server. Its
+            // links to more distant switches may be cut.
             let nearest = match graph.kind(node) {
                 NodeKind::Host => graph.links_of(node).map(|port| reach[port]).min(),
                 NodeKind::Switch => None,
@@ -154,7 +156,8 @@ impl<'a> Units<'a> {
         units
     }
 
-    /// Returns the part of each node; `None` if the parts would be too uneven.
+    /// Returns the partition of each node; `None` if the loads of the partitions would be too
+    /// uneven.
     fn spread(&self, parts: u32) -> Option<IndexVec<NodeId, u32>> {
         if self.nodes.len() < parts as usize {
             return None;
@@ -184,13 +187,13 @@ impl<'a> Units<'a> {
     }
 }
 
-/// Assignment of units to parts, while it is computed.
+/// Assignment of units to partitions, while it is computed.
 struct Spread<'a> {
     units: &'a Units<'a>,
-    /// Part of each unit; `u32::MAX`: not assigned yet.
+    /// Partition of each unit; `u32::MAX`: not assigned yet.
     part_of: Vec<u32>,
     work: Vec<u64>,
-    /// Maximum work of a part, in Mbit/s.
+    /// Maximum load of a partition, in Mbit/s.
     most: u64,
 }
 
@@ -203,8 +206,8 @@ impl Spread<'_> {
         self.work[part] += self.units.work[unit];
     }
 
-    /// Assigns the units with hosts to parts: consecutive units with equal work per part, because
-    /// the racks of a pod have consecutive numbers.
+    /// Assigns the units with hosts to partitions: consecutive units with equal load per partition,
+    /// because the racks of a pod have consecutive indices.
     fn place_hosts(&mut self) {
         let graph = self.units.graph;
         let units = (self.units.nodes.iter()).take_while(|unit| graph.is_host(unit[0]));
@@ -219,8 +222,9 @@ impl Spread<'_> {
         }
     }
 
-    /// Assigns the other units, those near the hosts first. Each goes to the part with most of its
-    /// links that is not full. Among equal parts, the one with the least work is chosen.
+    /// Assigns the units without hosts, those near the hosts first. Each unit goes to the partition
+    /// with which it shares most of its links, if that partition is not full. Among equal
+    /// partitions, the one with the least load is chosen.
     fn place_others(&mut self) {
         let graph = self.units.graph;
         let mut others: Vec<usize> = (0..self.part_of.len())
@@ -238,13 +242,13 @@ impl Spread<'_> {
                     std::cmp::Reverse(self.work[part]),
                 )
             };
-            // Reversed to get the first of equal parts, because `max_by_key` returns the last.
+            // Reversed to get the first of equal partitions, because `max_by_key` returns the last.
             let best = (0..self.work.len()).rev().max_by_key(order);
             self.put(unit, best.unwrap_or(0));
         }
     }
 
-    /// Returns the total rate of the links from a unit to each part, in Mbit/s.
+    /// Returns the total rate of the links from a unit to each partition, in Mbit/s.
     fn ties(&self, unit: usize) -> Vec<u64> {
         let graph = self.units.graph;
         let mut ties = vec![0; self.work.len()];
@@ -261,8 +265,8 @@ impl Spread<'_> {
         ties
     }
 
-    /// Moves each unit whose links mostly lead to another part, if that part has room. Returns true
-    /// if a unit was moved.
+    /// Moves each unit to the partition to which most of its links lead, if that partition has
+    /// room. Returns true if a unit was moved.
     fn improve(&mut self) -> bool {
         let mut moved = false;
         for unit in 0..self.part_of.len() {
@@ -283,7 +287,7 @@ impl Spread<'_> {
     }
 }
 
-/// Disjoint sets of nodes.
+/// Disjoint sets of nodes (union-find): each node points to another node of its set, or to itself.
 struct Sets(IndexVec<NodeId, NodeId>);
 
 impl Sets {
@@ -358,14 +362,14 @@ mod tests {
                 // A pod has 16 hosts, 4 edges and 4 aggregation switches.
                 assert_eq!(cut.part_of[host], host.bits() / 16 * parts / 8);
             }
-            // A core has 8 links, one to each pod.
+            // A core switch has 8 links, one to each pod.
             let whole = 16 * (8 - 8 / parts as usize);
             assert_eq!(crossing(&graph, &cut), whole, "{parts} parts");
             for part in 0..parts {
                 let nodes = cut.part_of.iter().filter(|&&p| p == part).count();
                 assert_eq!(nodes as u32 * parts, graph.nodes());
             }
-            // 50 B at 100 Gbps.
+            // Lookahead: 1 µs of link delay, plus 4 ns for a frame of 50 B at 100 Gbit/s.
             assert_eq!(cut.lookahead_ps, US + 4 * NS);
         }
     }
@@ -387,7 +391,7 @@ mod tests {
         let cut = cut.unwrap();
         assert_eq!(crossing(&graph, &cut), 1, "one link joins the sites");
         assert_eq!(cut.lookahead_ps, 200 * US + 4 * NS);
-        // Four parts only with the short ones.
+        // Four partitions are possible only if the short links are cut.
         let (_, cut) = cut_of(&sites, 4);
         assert_eq!(cut.unwrap().lookahead_ps, US + 4 * NS);
 
@@ -438,7 +442,8 @@ mod tests {
     // PAR-01
     #[test]
     fn nodes_join_their_neighbours_in_whatever_order_they_are_numbered() {
-        // Two halls of six switches each, all to all inside, one link between; numbered in turn.
+        // Two halls of six switches each: a full mesh inside each hall, and one link between the
+        // halls. The switches of both halls are numbered alternately.
         let switches = 12;
         let access = (0..switches).map(|s| (s, switches + s, LINK));
         let pairs = (0..switches).flat_map(|a| (a + 2..switches).step_by(2).map(move |b| (a, b)));

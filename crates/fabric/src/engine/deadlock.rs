@@ -2,8 +2,9 @@
 //! in `specs/links.md`.
 //!
 //! The backpressure graph states which port can pause which other one, and a deadlock is a cycle in
-//! it. During a run only ports in cycles are searched, and only while something is paused. A run
-//! that stalled is searched once more with all its ports, to report which port waits for which.
+//! this graph. During a run only ports in cycles of the graph are searched, and only while
+//! something is paused. A run that stalled is searched once more with all its ports, to report
+//! which port waits for which.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -28,27 +29,27 @@ use crate::topology::Graph;
 /// The reaction of a run to a deadlock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnDeadlock {
-    /// The run continues with the packets that can still move.
+    /// The run continues with the packets that can still be sent.
     #[default]
     GoOn,
     /// The run ends.
     End,
 }
 
-/// A queue of a switch: the switch (its number among nodes), and the index of the queue.
+/// A queue of a switch: the node ID of the switch, and the index of the queue.
 type QueueAt = (NodeId, QueueId);
 
-/// A pause that a switch has sent: the switch, its ingress, and the class, queue or flow that the
-/// pause stops.
+/// A pause that a switch has sent: the switch, its ingress port, and the class, queue or flow that
+/// is paused upstream.
 type HeldAt = (NodeId, u16, Holds);
 
-/// A queue that cannot send, with the pauses that stop it.
+/// A queue that cannot send, with the pauses that block it.
 #[derive(Clone, Debug)]
 struct Stuck {
     link: LinkId,
     class: u8,
     bytes: u64,
-    /// The pauses that stop the queue, one entry for each.
+    /// The pauses that block the queue, one entry for each.
     held: Vec<HeldAt>,
 }
 
@@ -56,7 +57,8 @@ struct Stuck {
 #[derive(Debug)]
 pub(super) struct DeadlockSearch {
     on_deadlock: OnDeadlock,
-    /// Only classes can be paused in this run, so there is no deadlock while no class is paused.
+    /// True if schemes of this run pause only whole classes, so that there is no deadlock while no
+    /// class is paused.
     classes_only: bool,
     link_failures: Option<Arc<LinkFailures>>,
     /// Times at which routing changes, each with the links that the new routes avoid.
@@ -66,11 +68,11 @@ pub(super) struct DeadlockSearch {
     changes: usize,
     seed: u64,
     choice: PathChoice,
-    /// Per switch, the pairs of ports that packets have used so far.
+    /// Per switch, the pairs (ingress, egress) that routes have used so far.
     used: Vec<Pairs>,
     /// Ports that are in a cycle of the backpressure graph of `used`, ascending.
     ports: Vec<LinkId>,
-    /// Queues that can never send again.
+    /// Queues that are deadlocked: they can never send again.
     dead: BTreeSet<QueueAt>,
     pub found: Vec<DeadlockRecord>,
 }
@@ -106,7 +108,7 @@ impl DeadlockSearch {
                 .any(|link| link.has(Property::CanDeadlock))
         });
         let names = by_hop || by_link;
-        // Regular shapes route up, then down, which closes no cycle.
+        // Routes of regular topologies go up, then down, so the backpressure graph has no cycle.
         let possible = (classes || by_hop && !elided || by_link)
             && (link_failures.is_some() || !graph.is_regular());
         let epochs = link_failures
@@ -130,8 +132,8 @@ impl DeadlockSearch {
         })
     }
 
-    /// Applies all route and link changes up to `now`. Port pairs of earlier routes stay in `used`,
-    /// because packets on those routes may still exist.
+    /// Applies all changes of routes and links up to `now`. Port pairs of earlier routes stay in
+    /// `used`, because packets on those routes may still exist.
     // LNK-40
     fn learn(&mut self, graph: &Graph, now: Time) {
         let changes = self
@@ -163,7 +165,8 @@ impl DeadlockSearch {
 }
 
 impl<C: Calendar> Simulation<C> {
-    /// Searches for a deadlock. Returns true if one is found and ends the run.
+    /// Searches for a deadlock that has not been reported. Returns true if one is found and the run
+    /// must end.
     // LNK-41, LNK-42
     pub(super) fn find_new_deadlock(&mut self, now: Time) -> bool {
         let Some(mut deadlock_search) = self.deadlock_search.take() else {
@@ -205,7 +208,7 @@ impl<C: Calendar> Simulation<C> {
         fresh
     }
 
-    /// Returns the ports with stuck packets that can pause each other in a cycle according to the
+    /// Returns the ports with blocked packets that can pause each other in a cycle according to the
     /// routes. The list is nearly always empty.
     fn candidates(&self, deadlock_search: &DeadlockSearch) -> Vec<LinkId> {
         let graph = &self.net.graph;
@@ -236,7 +239,7 @@ impl<C: Calendar> Simulation<C> {
         }
     }
 
-    /// Returns the node that sends on a link, and the number of its port.
+    /// Returns the node that sends on a link, and the index of its port.
     fn sender(&self, link: LinkId) -> (NodeId, u16) {
         let node = self.net.node_of(link);
         (node, link.port(self.net.graph.first_link(node)))
@@ -264,10 +267,10 @@ impl<C: Calendar> Simulation<C> {
         stuck
     }
 
-    /// Returns stuck queues that may be dead. A queue is not dead if each of its pauses waits for a
-    /// packet in a queue that can still send. The result contains more queues than
-    /// [`Waiting::never_again`] only if a resume frame is in flight. A pause needs no further
-    /// packets after the first one that can leave, so the search is fast without a deadlock.
+    /// Returns stuck queues that may be deadlocked. A queue is not deadlocked if each of its pauses
+    /// waits for a packet in a queue that can still send. The result contains more queues than
+    /// [`Waiting::never_again`] only if a resume frame is in flight. The search stops at the first
+    /// packet of each pause that can still be sent, so it is fast if there is no deadlock.
     // LNK-41
     fn not_released(&self, stuck: &BTreeMap<QueueAt, Stuck>) -> BTreeSet<QueueAt> {
         let mut kept: BTreeSet<HeldAt> = stuck.values().flat_map(|of| &of.held).copied().collect();
@@ -373,15 +376,15 @@ impl<C: Calendar> Simulation<C> {
 #[derive(Debug, Default)]
 struct Waiting {
     stuck: BTreeMap<QueueAt, Stuck>,
-    /// The queues whose packets cause each pause.
+    /// Per pause, the downstream queues whose packets cause it.
     holders: BTreeMap<HeldAt, BTreeSet<QueueAt>>,
     /// Flows of the packets that cause pauses, by queue.
     flows: BTreeMap<QueueAt, BTreeSet<u32>>,
 }
 
 impl Waiting {
-    /// Returns the stuck queues that can never send again. A queue is stuck forever if, for one of
-    /// its pauses, all packets that cause the pause are in queues that are stuck forever.
+    /// Returns the stuck queues that can never send again. A queue can never send again if, for one
+    /// of its pauses, all packets that cause the pause are in queues that can never send again.
     // LNK-41
     fn never_again(&self) -> BTreeSet<QueueAt> {
         let mut dead: BTreeSet<QueueAt> = self.stuck.keys().copied().collect();
@@ -403,8 +406,8 @@ impl Waiting {
         }
     }
 
-    /// Returns the first cycle of dead queues that contains a queue which was not dead before. Each
-    /// queue waits for the next, and the last waits for the first.
+    /// Returns the first cycle of deadlocked queues that contains a queue which was not deadlocked
+    /// before. Each queue waits for the next, and the last waits for the first.
     fn cycle(&self, dead: &BTreeSet<QueueAt>, before: &BTreeSet<QueueAt>) -> Option<Vec<QueueAt>> {
         // Every dead queue waits for a dead queue, so the chain ends in a cycle.
         let next = |queue: &QueueAt| -> Option<QueueAt> {
@@ -436,7 +439,7 @@ impl Waiting {
 mod tests {
     use super::*;
 
-    /// Queue `number` of switch `number`, in a network with one queue per switch.
+    /// Returns queue `number` of switch `number`, in a network with one queue per switch.
     fn of_port(number: u32) -> QueueAt {
         (NodeId::from_bits(number), QueueId::new(number as usize))
     }
@@ -445,7 +448,8 @@ mod tests {
         (peer, 0, Holds::Class(2))
     }
 
-    /// Builds a case. Queue n of switch n waits for the queues that `edges` lists.
+    /// Builds the stuck queues of a test case. Queue n of switch n waits for the queues that
+    /// `edges` lists.
     fn case(edges: &[(u32, &[u32])]) -> Waiting {
         let mut waiting = Waiting::default();
         for &(queue, waits_for) in edges {
@@ -475,12 +479,14 @@ mod tests {
     #[test]
     fn only_what_waits_for_nothing_but_the_dead_is_dead() {
         assert_eq!(dead(&[(1, &[2]), (2, &[3]), (3, &[1])]), [1, 2, 3]);
-        // 3 also waits for 9, which can send: it will be resumed, and then the others.
+        // Queue 3 also waits for queue 9, which can send. So queue 3 will be resumed, and then
+        // queues 1 and 2.
         assert_eq!(dead(&[(1, &[2]), (2, &[3]), (3, &[1, 9])]), [0; 0]);
-        // A chain that ends in something that moves, or in a resume that is under way.
+        // The chain of waiting queues ends in a queue that can send, or in a resume frame that is
+        // in flight.
         assert_eq!(dead(&[(1, &[2]), (2, &[9])]), [0; 0]);
         assert_eq!(dead(&[(1, &[2]), (2, &[])]), [0; 0]);
-        // 4 waits for the cycle.
+        // Queue 4 is not in the cycle but waits for it.
         assert_eq!(dead(&[(1, &[2]), (2, &[1]), (4, &[1])]), [1, 2, 4]);
     }
 

@@ -1,4 +1,4 @@
-//! Number of threads of a run.
+//! Determines the number of threads of a run, and divides the network among them.
 
 use std::num::NonZero;
 use std::thread::available_parallelism;
@@ -13,7 +13,7 @@ use super::measure::RecordSpec;
 use crate::record::ThreadUse;
 use crate::workload::Job;
 
-/// Requested number of threads.
+/// Number of threads that the user requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Threads {
     /// Maximum number of threads; 0: the number of processors.
@@ -24,7 +24,7 @@ pub struct Threads {
 }
 
 impl Threads {
-    /// At most one thread.
+    /// Requests a single thread.
     pub const ONE: Self = Self {
         asked: 1,
         forced: false,
@@ -37,8 +37,8 @@ impl Default for Threads {
     }
 }
 
-/// Minimum number of data packets that all hosts together can send in a window, so that several
-/// threads are faster.
+/// Minimum number of data packets that all hosts together can send in a synchronisation window, so
+/// that several threads are faster than one.
 const FEWEST_PACKETS: u64 = 100;
 
 /// Division of a run among several threads.
@@ -46,8 +46,7 @@ const FEWEST_PACKETS: u64 = 100;
 pub(super) struct Division {
     /// Number of partitions, which is also the number of threads.
     pub parts: u32,
-    /// Lookahead: an event in one partition affects other partitions at the earliest after this
-    /// time.
+    /// Lookahead: minimum time after which an event in one partition can affect another partition.
     pub lookahead_ps: Time,
     /// True if the division is used even if it is slower; see [`Threads::forced`].
     pub forced: bool,
@@ -55,11 +54,11 @@ pub(super) struct Division {
     pub crowded: bool,
 }
 
-/// Smallest frame size of schemes that do not declare smaller frames.
+/// Minimum frame size in bytes, for schemes that do not declare smaller frames.
 const SMALLEST_BYTES: u16 = 16;
 
-/// Returns a lower bound of the frame size of a plan, in bytes. It is checked for each frame that
-/// crosses partitions.
+/// Returns a lower bound of the frame size of a plan, in bytes. The bound is checked for each frame
+/// that crosses partitions.
 // PAR-02
 pub(super) fn smallest_frame(plan: &Plan) -> u64 {
     let nic = &plan.nic;
@@ -76,7 +75,8 @@ pub(super) fn smallest_frame(plan: &Plan) -> u64 {
     smallest.unwrap_or(1).max(1).into()
 }
 
-/// Divides the network of a plan, and returns the division and the use of threads.
+/// Divides the network of a plan into partitions, and returns the division and the number of
+/// threads in use.
 // PAR-07
 pub(super) fn divide(plan: &Plan) -> (Option<(Cut, Division)>, ThreadUse) {
     let processors = available_parallelism().map_or(1, NonZero::get) as u32;
@@ -167,7 +167,7 @@ pub(super) fn lanes(plan: &Plan) -> Option<Cut> {
     cut(&plan.graph, plan.clock, smallest, most)
 }
 
-/// Returns the report on threads if the calendar of the run cannot be divided.
+/// Returns the report on threads for a run with a single calendar, which cannot be divided.
 pub(super) fn undivided(plan: &Plan) -> ThreadUse {
     let why = needs_one(plan).unwrap_or("its calendar serves one thread");
     match plan.threads.asked {
@@ -180,7 +180,7 @@ pub(super) fn undivided(plan: &Plan) -> ThreadUse {
     }
 }
 
-/// Returns the reason why a run cannot be divided.
+/// Returns the reason why a run needs a single thread; `None` if it can be divided.
 fn needs_one(plan: &Plan) -> Option<&'static str> {
     if let Some(why) = needs_order(plan) {
         return Some(why);
@@ -191,7 +191,8 @@ fn needs_one(plan: &Plan) -> Option<&'static str> {
     plan.jobs.jobs.iter().find_map(Job::acts_at_once)
 }
 
-/// Returns the reason why nodes of a run need more data of each other than frames carry.
+/// Returns the reason why nodes of a run need data of each other that frames do not carry; `None`
+/// if frames carry all data.
 pub(super) fn needs_order(plan: &Plan) -> Option<&'static str> {
     if plan.in_order {
         return Some(
@@ -210,7 +211,7 @@ pub(super) fn needs_order(plan: &Plan) -> Option<&'static str> {
     None
 }
 
-/// Returns the number of data packets that all hosts together can send in a time.
+/// Returns the maximum number of data packets that all hosts together can send in `time_ps`.
 fn most_packets(plan: &Plan, time_ps: Time) -> u64 {
     let graph = &plan.graph;
     let rates = graph.endpoint_ids().map(|end| graph.port(end).rate);

@@ -79,8 +79,8 @@ impl<C: Calendar + Send> Simulation<C> {
         self.close(ending, seconds, recorder)
     }
 
-    /// Returns the time of the next probe. Probes of an empty network are recorded together, so
-    /// that idle time until a late flow costs nothing.
+    /// Returns the time of the next probe. While the network is empty, all due probes are recorded
+    /// at once, so that idle time before a late flow costs no work.
     // ENG-33
     fn skip_idle_probes(&mut self, now: Time, recorder: &mut dyn Recorder) -> Time {
         let next = now + self.probe_ps;
@@ -100,13 +100,13 @@ impl<C: Calendar + Send> Simulation<C> {
         last + self.probe_ps
     }
 
-    /// Returns the ending of the run if it ends after all events up to `until`.
+    /// Returns how the run ends, if it ends after all events up to `until`.
     // ENG-07
     fn ending(&self, until: Time, limit: bool) -> Option<Ending> {
         let no_flow_to_come = self.next_start_ps().is_none();
         let nothing_left = no_flow_to_come && self.net.live() == 0 && self.net.alive() == 0;
         if self.collectives.failed() {
-            Some(Ending::Interrupted) // RNK-09
+            Some(Ending::Interrupted) // RNK-09: unreadable workload
         } else if nothing_left && self.net.is_at_rest() {
             let finished = self.net.unfinished_ranks() == 0;
             Some(if finished {
@@ -138,17 +138,17 @@ impl<C: Calendar + Send> Simulation<C> {
     }
 
     /// Returns true if the run is stuck: there has been no progress for longer than every timeout,
-    /// and no frame is in flight. Only timers are left, and they change nothing. Repeated pause
-    /// frames are ignored, because some of them are always in flight.
+    /// and no frame is in flight. Only timers that change nothing are left. Repeated pause frames
+    /// are ignored, because some of them are always in flight.
     // ENG-14, QNT-12
     fn is_stuck(&self, until: Time) -> bool {
         let recovery = &self.net.parts[0].parameters.nic.recovery;
         let Some(timeout_ps) = recovery.resend_all_ps() else {
             return false;
         };
-        // SW-45: a resume may still be put off
+        // SW-45: a delayed resume frame may still take effect
         let response_ps = self.net.parts[0].settings.pause_response_ps;
-        // PFCWD-01: a watchdog may still act
+        // PFCWD-01: the PFC watchdog may still act
         let patience_ps = self.net.parts[0].settings.watchdog_patience_ps;
         let longest_ps = timeout_ps
             .saturating_mul(2)
@@ -181,7 +181,8 @@ impl<C: Calendar + Send> Simulation<C> {
         }
     }
 
-    /// Returns the number of finished operations of all ranks, and the number of all operations.
+    /// Returns the number of finished operations of all ranks, and the total number of operations;
+    /// `None` without ranks.
     fn operations(&self) -> Option<(f64, u64)> {
         let ranks = self.net.parts.iter().filter_map(|p| p.ranks.as_deref());
         ranks
@@ -201,7 +202,8 @@ impl<C: Calendar + Send> Simulation<C> {
         }
     }
 
-    /// Records probes of all switches and completed rows, after all events up to `now`.
+    /// Records probes of all switches, and passes completed rows to the recorder, after all events
+    /// up to `now`.
     fn look(&mut self, now: Time, recorder: &mut dyn Recorder) {
         self.probes.look(now, &self.net, recorder);
         for part in &mut self.net.parts {
@@ -215,7 +217,7 @@ impl<C: Calendar + Send> Simulation<C> {
             self.merged.add(part.flows.finished.drain(..));
             self.merged.add(part.core.pauses.drain(..));
         }
-        // RNK-19
+        // RNK-19: rows of finished operations
         let ranks = (self.net.parts.iter_mut()).filter_map(|part| part.ranks.as_deref_mut());
         ended::pass_on(ranks.map(|ranks| &mut ranks.ended), |rows| {
             let whole = rows.iter().filter_map(|row| self.collectives.add(row));

@@ -1,4 +1,5 @@
-//! Selection of frames at ports, in rounds, and the start of their transmission.
+//! Selection of the frames that ports send, in rounds within one instant, and the start of their
+//! transmission.
 
 use dataplane::packet::{Kind, PacketId};
 use dataplane::units::Time;
@@ -12,8 +13,8 @@ use super::partition::Partition;
 use crate::ids::{LinkId, LocalNode};
 
 impl<C: Calendar> Partition<C> {
-    /// Runs one round: each port that was kicked before the round chooses a frame, in the order of
-    /// links.
+    /// Runs one round: each port that had requested to send (was kicked) before the round chooses a
+    /// frame, in the order of links.
     // ENG-03, ENG-04
     pub(super) fn serve_round<const MORE: bool>(&mut self) {
         let (one, mut several);
@@ -36,7 +37,7 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// Returns the ports of a round with several kicked ports.
+    /// Returns the ports that take part in a round with several kicked ports.
     #[inline(never)]
     fn round_of_several<const MORE: bool>(&mut self) -> Vec<LinkId> {
         let mut round = std::mem::take(&mut self.round);
@@ -50,7 +51,7 @@ impl<C: Calendar> Partition<C> {
     }
 
     /// Returns true if a kicked port takes part in the round, because its link is free. If the link
-    /// is busy and packets wait, the port chooses when the link becomes free.
+    /// is busy and packets wait, schedules the port for the time at which the link becomes free.
     #[inline]
     fn admit_to_round<const MORE: bool>(&mut self, link: LinkId) -> bool {
         let near = &mut self.core.links.near[link];
@@ -81,7 +82,7 @@ impl<C: Calendar> Partition<C> {
         self.core.links.arm(link, &mut self.core.calendar.here);
     }
 
-    /// Lets a free port choose a frame, if it has one, and start to send it.
+    /// Lets a free port choose a frame, if one may be sent, and starts its transmission.
     // ENG-02, ENG-05
     #[inline(always)]
     fn decide<const MORE: bool>(&mut self, link: LinkId) {
@@ -93,7 +94,8 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// Lets a free port choose a frame. Returns the frame, and true if more packets wait.
+    /// Lets a free port choose a frame. Returns the frame, and true if more packets wait at the
+    /// port.
     #[inline(always)]
     pub(super) fn choose<const MORE: bool>(&mut self, link: LinkId) -> (Option<PacketId>, bool) {
         let now = self.core.now;
@@ -159,7 +161,7 @@ impl<C: Calendar> Partition<C> {
             .push_to(lane, Event::new(arrival, phase::ARRIVAL, link.bits(), id));
     }
 
-    /// Sends a frame to another partition. It is a separate function to keep the common case fast.
+    /// Sends a frame to another partition. The function is separate to keep the common case fast.
     #[inline(never)]
     fn leave<const MORE: bool>(&mut self, link: LinkId, at: Time, id: PacketId) {
         let to = self.core.links.far[link].part;

@@ -1,12 +1,12 @@
-//! Finished operations that no recorder has received. All operations of a workload may end in one
-//! instant, so each takes a few dozen bytes here. The recorder gets their rows in blocks.
+//! Compressed rows of finished operations, until the recorder receives them in blocks. All
+//! operations of a workload may end in one instant, so each row takes only a few dozen bytes.
 
 use dataplane::units::Time;
 
 use crate::ids::NodeId;
 use crate::record::OperationRecord;
 
-/// Rows of a block.
+/// Number of rows that the recorder receives in one block.
 const BLOCK: usize = 8192;
 
 /// Rows of `operations.parquet`, compressed.
@@ -14,20 +14,21 @@ const BLOCK: usize = 8192;
 #[derive(Debug, Default)]
 pub(super) struct Ended {
     keys: Vec<Key>,
-    /// The other fields of the rows, as numbers of variable length.
+    /// The fields of the rows that are not in `keys`, as numbers of variable length.
     rest: Vec<u8>,
     /// Operation kinds that have occurred. Rows refer to them by index.
     kinds: Vec<&'static str>,
 }
 
-/// Sort key of a row, as in [`OperationRecord::order`], and the position of its other fields.
+/// Sort key of a row, as in [`OperationRecord::order`], and the position of its other fields in
+/// `rest`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     end_ps: Time,
     workload: u16,
     rank: u32,
     index: u32,
-    /// Number of the partition that has the row. It is only used while rows of several partitions
+    /// Index of the partition that has the row. It is only used while rows of several partitions
     /// are sorted.
     part: u16,
     at: usize,
@@ -42,7 +43,7 @@ const ENDED_BY: u64 = 16;
 const PART_OF: u64 = 32;
 
 impl Ended {
-    /// Adds a row.
+    /// Adds the row of a finished operation.
     pub fn put(&mut self, row: &OperationRecord) {
         let known = self.kinds.iter().position(|kind| *kind == row.kind);
         let kind = known.unwrap_or_else(|| {
@@ -174,8 +175,8 @@ mod tests {
     use crate::record::Row as _;
     use kernel::{Purpose, Stream};
 
-    /// Creates rows of which many end in one instant, with all optional fields and numbers of all
-    /// sizes.
+    /// Creates rows of which many end in the same instant, with all optional fields and numbers of
+    /// all sizes.
     fn rows(count: u32) -> Vec<OperationRecord> {
         let mut stream = Stream::new(1, 2, Purpose::Test);
         let mut row = |index: u32| {
@@ -214,7 +215,7 @@ mod tests {
         let mut rows = rows(2 * BLOCK as u32 + 5);
         let mut parts = [Ended::default(), Ended::default(), Ended::default()];
         for (nth, row) in rows.iter().enumerate() {
-            // The second one stays empty.
+            // The second partition has no row.
             parts[if nth % 5 < 3 { 0 } else { 2 }].put(row);
         }
         let mut passed: Vec<OperationRecord> = Vec::new();

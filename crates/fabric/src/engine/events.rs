@@ -25,7 +25,8 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// Runs events like [`Partition::run_before`], window by window and lane by lane.
+    /// Runs events like [`Partition::run_before`], window by window and, in each window, lane by
+    /// lane.
     // PAR-10
     fn run_lanes(&mut self, limit: Time) {
         let mut last_ps = self.core.now;
@@ -50,8 +51,8 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// Runs events like [`Partition::run_before`], with or without `MORE`: prefetching, recording,
-    /// and late responses to pauses.
+    /// Runs events like [`Partition::run_before`]. `MORE` compiles optional functions in:
+    /// prefetching, recording, and the delayed effect of pause frames.
     #[inline(never)]
     fn run_instants<const MORE: bool>(&mut self, limit: Time) {
         while let Some(first) = self.core.calendar.here.pop_before(limit) {
@@ -105,8 +106,8 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// Starts flows, or runs the ranks of a host. It is a separate function, because most events
-    /// are others.
+    /// Starts flows, or runs the ranks of a host. The function is separate because most events are
+    /// of other kinds.
     #[inline(never)]
     fn start(&mut self, event: Event) {
         if event.arg() != 0 {
@@ -135,15 +136,15 @@ impl<C: Calendar> Partition<C> {
         {
             return self.lose(link, id, lost);
         }
-        // SW-45: PFC frames take effect later
+        // SW-45: PFC frames take effect after a response time
         if MORE && is_frame && self.settings.pause_response_ps > 0 && self.put_off(link, id) {
             return;
         }
         self.hand_over::<MORE>((node, port, base), id, is_frame);
     }
 
-    /// Schedules the time at which a PFC frame takes effect at its receiver. Returns false for
-    /// other frames.
+    /// Schedules the time at which a PFC frame takes effect at its receiver. Returns false if the
+    /// frame is not a PFC frame.
     // SW-45: response time
     #[inline(never)]
     fn put_off(&mut self, link: LinkId, id: PacketId) -> bool {
@@ -158,7 +159,8 @@ impl<C: Calendar> Partition<C> {
         is_pause
     }
 
-    /// Applies a delayed PFC frame at the receiver of a link, unless the link has failed since.
+    /// Lets a delayed PFC frame take effect at the receiver of a link, unless the link has failed
+    /// since its arrival.
     // SW-45: response time; LNK-21: a failure ends pauses
     fn obey_late(&mut self, link: LinkId, id: PacketId) {
         self.core.late_frames -= 1;
@@ -171,7 +173,7 @@ impl<C: Calendar> Partition<C> {
         self.hand_over::<true>((far.node, far.port, far.base), id, true);
     }
 
-    /// Passes a frame to the node at which it arrived.
+    /// Passes a frame to the node at which it has arrived.
     #[inline(always)]
     fn hand_over<const MORE: bool>(
         &mut self,
@@ -185,8 +187,8 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// Passes a frame to the node at which it arrived, and reports it to the measures. It is a
-    /// separate function to keep the common case fast.
+    /// Passes a frame to the node at which it has arrived, and reports the arrival to the measures.
+    /// The function is separate to keep the common case fast.
     #[inline(never)]
     fn hand_over_observed(&mut self, at: (LocalNode, u16, LinkId), id: PacketId) {
         let (node, port, base) = at;
@@ -218,7 +220,8 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// Handles a timer: calls the node, or applies a pause frame after its response time.
+    /// Handles a timer event: calls the node, or lets a pause frame take effect after its response
+    /// time.
     fn call(&mut self, number: u32, what: u32) {
         if let Some(link) = number.checked_sub(self.core.nodes.len() as u32) {
             return self.obey_late(LinkId::from_bits(link), what - 1);
@@ -231,7 +234,8 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// Sends notices of drops to the senders. They arrive after the timers of their instant.
+    /// Sends notices of dropped packets to their senders. They arrive after the timers of their
+    /// instant.
     // REC-34
     pub(super) fn send_notices(&mut self) {
         let Core {
@@ -261,8 +265,9 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// Handles a frame that is unreadable at the end of its link. A link with replay retransmits
-    /// it. Otherwise the sending node announces the loss, if drops are announced.
+    /// Handles a frame that is lost or unreadable at the end of its link. A link with replay
+    /// retransmits the frame. Otherwise the node that sent it reports the loss to the sender, if
+    /// the run announces drops.
     // TOP-20, REC-31, LLR-20
     #[cold]
     fn lose(&mut self, link: LinkId, id: PacketId, lost: Lost) {
@@ -283,7 +288,7 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// Passes a damaged frame to the node at which it arrived.
+    /// Passes a damaged frame to the node at which it has arrived.
     fn hand_over_damaged(&mut self, link: LinkId, id: PacketId) {
         let now = self.core.now;
         let far = &self.core.links.far[link];
@@ -332,7 +337,7 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// Handles the flows that a NIC has completed as sender, and those that it has received
+    /// Handles the flows that a NIC has completed as sender, and the flows that it has received
     /// completely.
     #[inline(always)]
     fn note_flows(&mut self) {
@@ -343,7 +348,8 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// Lets all NICs count what they have postponed, when the run ends after all events of `now`.
+    /// Lets all NICs update the counters that they have postponed, when the run ends after all
+    /// events of `now`.
     pub(super) fn settle(&mut self, now: Time) {
         for (node, nic) in self.nics.iter_mut().enumerate() {
             let core = &mut self.core;

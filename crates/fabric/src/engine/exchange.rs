@@ -1,4 +1,5 @@
-//! Passes frames between partitions at the end of each window, on one thread or on several.
+//! Passes frames between partitions at the end of each synchronisation window, on one thread or on
+//! several.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -29,7 +30,7 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// Schedules the arrivals of frames from another partition. The batch is empty afterwards.
+    /// Schedules the arrivals of a batch of frames from another partition, and empties the batch.
     // PAR-05
     fn take_in(&mut self, batch: &mut FrameBatch) {
         let (calendar, links) = (&mut self.core.calendar, &self.core.links);
@@ -52,7 +53,7 @@ impl<C: Calendar> Partition<C> {
     }
 }
 
-/// Passes the frames of each partition to the others, if one thread runs all.
+/// Passes the frames in all outboxes to their partitions, if one thread runs all partitions.
 pub(super) fn exchange_frames<C: Calendar>(parts: &mut [Partition<C>]) {
     for from in 0..parts.len() {
         let Partition { outbox, arena, .. } = &mut parts[from];
@@ -67,21 +68,21 @@ pub(super) fn exchange_frames<C: Calendar>(parts: &mut [Partition<C>]) {
     }
 }
 
-/// A number on its own cache lines.
+/// An atomic number on its own cache lines, so that threads do not share a line.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(super) struct Alone(pub AtomicU64);
 
-/// Data that the threads exchange at the end of a window. There are two sets, used in alternating
-/// windows (parity 0 and 1). One thread may still read the set of one window while another thread
-/// is at the end of the next window.
+/// Data that the threads exchange at the end of a synchronisation window. There are two sets, used
+/// in alternating windows (parity 0 and 1). One thread may still read the set of one window while
+/// another thread is at the end of the next window.
 #[derive(Debug)]
 pub(super) struct Mailboxes {
     parts: usize,
     barrier: Barrier,
-    /// Per parity and partition: time of the next event that the partition knows.
+    /// Per parity and partition, the time of the earliest event that the partition has scheduled.
     next_ps: [Vec<Alone>; 2],
-    /// Frames per parity, sending partition and receiving partition.
+    /// Frames between partitions, per parity, sending partition and receiving partition.
     mail: [Vec<Mutex<FrameBatch>>; 2],
 }
 
@@ -105,7 +106,7 @@ impl Mailboxes {
         }
     }
 
-    /// Returns the barrier of the threads.
+    /// Returns the barrier at which the threads wait for each other.
     pub fn barrier(&self) -> &Barrier {
         &self.barrier
     }
@@ -132,7 +133,7 @@ impl Mailboxes {
             let first_ps = first_ps.unwrap_or(Time::MAX);
             if first_ps >= limit {
                 // Other threads may still read this set. The next call uses the same parity only
-                // after the leader has all partitions back.
+                // after all threads have returned their partitions to the leader.
                 return Ok(windows);
             }
             let window_ps = limit.min(first_ps.saturating_add(lookahead_ps));

@@ -20,7 +20,7 @@ use crate::record::FlowRecord;
 use crate::routing::PathCounts;
 use crate::topology::Graph;
 
-/// Inputs that determine the path of a flow.
+/// Inputs from which the path of a flow is determined.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Way {
     /// Hash of the identity of the flow.
@@ -33,7 +33,7 @@ pub(super) struct Way {
 }
 
 impl Way {
-    /// Returns the inputs of a flow that has only a hash.
+    /// Creates the inputs of a flow whose path depends on its hash only.
     pub const fn of(hash: u64) -> Self {
         Self {
             hash,
@@ -56,9 +56,9 @@ pub(super) struct FlowParameters {
     /// Packet hashes that select entries of flow tables by source host; `None`: packets carry
     /// another hash.
     slots: Option<SourceHashes>,
-    /// Largest base RTT of the network; `None`: not computed yet.
+    /// Maximum base RTT of the network; `None`: not computed yet.
     network_rtt_ps: Option<Time>,
-    /// Numbers of equal-cost paths; `None`: senders do not choose paths.
+    /// Number of equal-cost paths between switches; `None`: senders do not choose paths.
     path_counts: Option<Arc<PathCounts>>,
 }
 
@@ -92,19 +92,19 @@ impl FlowParameters {
         }
     }
 
-    /// ENG-10: returns the hash of a flow. The identity of a flow is its number. Every run of a
-    /// scenario gives it the same hash.
+    /// ENG-10: returns the hash of a flow. It depends on the flow ID only, so it is the same in
+    /// every run of a scenario.
     pub fn hash(&self, flow: &Flow) -> u64 {
         self.hash_of(u64::from(flow.id) + 1)
     }
 
-    /// Returns the hash of an identity: the number of a flow and 1, or the identity of a message.
+    /// Returns the hash of an identity: a pair (flow ID, 1), or the identity of a message.
     pub fn hash_of(&self, identity: u64) -> u64 {
         mix64(self.seed ^ mix64(identity))
     }
 
-    /// Returns the hash of a flow's packets, for the choice of paths and of flow-table entries: the
-    /// hash of the flow, or the ports of both ends.
+    /// Returns the hash of a flow's packets, which selects paths and flow-table entries: the hash
+    /// of the flow, or a hash of the ports of both hosts.
     pub fn packet_hash(&mut self, flow: &Flow, hash: u64) -> u32 {
         if let Some(slots) = &mut self.slots {
             let packets = flow.bytes.div_ceil(u64::from(self.nic.mtu)).max(1) as u32;
@@ -125,7 +125,7 @@ impl FlowParameters {
     }
 
     /// Returns the ports of both hosts that a flow uses. Hosts with several ports distribute their
-    /// flows.
+    /// flows over the ports.
     // ENG-11
     pub fn endpoints(&mut self, flow: &Flow, way: &Way) -> Ends {
         let nth = |salt: u64, of: usize| match (of, way.rail) {
@@ -147,7 +147,7 @@ impl FlowParameters {
         senders.dedup();
         let src = senders[nth(1, senders.len())];
         pairs.retain(|pair| pair.0 == src);
-        // RNK-16: the port of the same place at the receiver, if it is as near.
+        // RNK-16: prefer the receiver's port with the same index, if it is among the nearest.
         let same = last.at_port(src.port(first));
         let dst = match way.rail.is_some() && pairs.contains(&(src, same)) {
             true => same,
@@ -156,7 +156,8 @@ impl FlowParameters {
         Ends { src, dst }
     }
 
-    /// Returns the start parameters of a flow for its NIC. The end of the flow reports `cookie`.
+    /// Returns the start parameters of a flow for its NIC. The NIC reports `cookie` at the end of
+    /// the flow.
     pub fn start(
         &mut self,
         flow: &Flow,
@@ -212,7 +213,7 @@ impl FlowParameters {
         self.nic.data_bytes(self.nic.mtu).into()
     }
 
-    /// Returns the number of switches between two endpoints; 0 if no control needs it.
+    /// Returns the number of switches between two endpoints; 0 if no congestion control needs it.
     fn hops(&mut self, src: LinkId, dst: LinkId) -> u16 {
         if !self.nic.control.reads_hops() {
             return 0;
@@ -220,7 +221,7 @@ impl FlowParameters {
         (self.paths.hops(src, dst) - 1) as u16
     }
 
-    /// Returns the record of a flow, without the times at which it ended.
+    /// Returns the record of a flow at its start, without the times of its end.
     pub fn record(&mut self, flow: Flow, Ends { src, dst }: Ends) -> FlowRecord {
         let frames = FrameSizes::of(&self.nic);
         FlowRecord {

@@ -1,4 +1,4 @@
-//! Computes the path of each flow of a plan without a run.
+//! Computes the path of each flow of a plan without a simulation.
 
 use dataplane::packet::{Kind, Packet};
 use kernel::Wheel;
@@ -11,14 +11,14 @@ use super::partition::Partition;
 use super::{Plan, Simulation, Threads};
 use crate::ids::LinkId;
 
-/// Paths of all flows, in the order of their numbers.
+/// Paths of all flows, in the order of flow IDs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlowPaths {
-    /// End index in `links` of the path of each flow. The path starts at the end of the previous
+    /// Per flow, the end index of its path in `links`. The path starts at the end of the previous
     /// flow's path.
     pub ends: Vec<u32>,
-    /// The links of all paths. Each path starts with the sender's link and ends with the link of
-    /// the last switch.
+    /// The links of all paths, one path after the other. Each path starts with the sender's link
+    /// and ends with the link of the last switch.
     pub links: Vec<LinkId>,
 }
 
@@ -49,7 +49,7 @@ pub fn flow_paths(mut plan: Plan) -> Option<FlowPaths> {
 }
 
 impl<C: Calendar> Partition<C> {
-    /// Returns the endpoint at which a flow starts, and a packet of it.
+    /// Returns the endpoint at which a flow starts, and one packet of the flow.
     fn first_packet(&mut self, flow: &Flow) -> (LinkId, Packet) {
         let hash = self.parameters.hash(flow);
         let Ends { src, dst } = self.parameters.endpoints(flow, &Way::of(hash));
@@ -59,7 +59,7 @@ impl<C: Calendar> Partition<C> {
         (src, packet)
     }
 
-    /// Returns the link that a packet takes after another. `None`: it has arrived.
+    /// Returns the next link on the path of a packet after `link`; `None`: the packet has arrived.
     fn next_link(&self, link: LinkId, packet: &Packet, src: LinkId) -> Option<LinkId> {
         let switch = self.graph.switch_number(self.graph.port(link).peer)?;
         let port = self.switches[switch as usize].way(packet, src.bits())?;

@@ -10,9 +10,9 @@ use crate::record::{FlowRecord, Violation};
 /// The flows of a partition.
 #[derive(Debug)]
 pub(super) struct FlowState {
-    /// Per lane, the flows that will start in this partition, as far as they have been generated.
+    /// Per lane, the generated flows that will start in this partition.
     pub coming: Vec<VecDeque<Flow>>,
-    /// Flows whose start was announced but has not happened.
+    /// Flows whose start event is scheduled but has not happened.
     pub starting: VecDeque<Flow>,
     pub live: LiveFlows,
     /// Records of finished flows that no recorder has received.
@@ -50,13 +50,13 @@ pub(super) struct Ends {
 /// A flow that has started and has not finished.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FlowAt {
-    /// Number of the flow.
+    /// ID of the flow.
     pub flow: u32,
     /// Index of the flow among the active flows.
     pub cookie: u32,
 }
 
-/// Active flows with their endpoints. The next flow reuses the index of a finished one.
+/// Active flows with their endpoints. A new flow reuses the index of a finished flow.
 #[derive(Debug, Default)]
 pub(super) struct LiveFlows {
     flows: Vec<Option<(Flow, Ends)>>,

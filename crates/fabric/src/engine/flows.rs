@@ -1,4 +1,4 @@
-//! Flows: their start, and the record of their end.
+//! Starts flows, and records their ends.
 
 use dataplane::nic::FlowEnd;
 use kernel::calendar::{Calendar, Event, phase};
@@ -31,7 +31,7 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// Returns the next flow, if its start time has come.
+    /// Returns the next flow of the current lane, if its start time has come.
     pub(super) fn next_due(&mut self) -> Option<Flow> {
         let now = self.core.now;
         let coming = &mut self.flows.coming[self.core.calendar.at()];
@@ -56,7 +56,7 @@ impl<C: Calendar> Partition<C> {
         self.start_on(flow, &Way::of(hash));
     }
 
-    /// Starts a flow on the path given by `way`.
+    /// Starts a flow whose path follows from `way`.
     pub(super) fn start_on(&mut self, flow: Flow, way: &Way) {
         let now = self.core.now;
         let ends = self.parameters.endpoints(&flow, way);
@@ -99,7 +99,7 @@ impl<C: Calendar> Partition<C> {
     /// ENG-21, AUD-07: checks that a flow is not faster than in an empty network.
     fn check_slowdown(&mut self, record: &FlowRecord, end: &FlowEnd) {
         let took_ps = end.received_ps.saturating_sub(record.flow.start_ps);
-        // LNK-30: if paths change, the ideal of the initial path is not a bound.
+        // LNK-30: if paths change, the ideal FCT of the initial path is not a lower bound.
         let bound =
             !self.settings.spraying && !self.faults.states.as_ref().is_some_and(|s| s.change());
         if bound && took_ps < record.ideal_received_ps && self.flows.violations.len() < 20 {

@@ -1,10 +1,11 @@
-//! Calendars of the lanes of a partition. A lane is a part of the network whose state fits the CPU
+//! Calendars of the lanes of a partition. A lane is a group of nodes whose state fits the CPU
 //! caches.
 //!
-//! A partition runs a window of time lane by lane. An event of one lane cannot affect another lane
-//! in the same window, as between partitions of several threads (`exchange.rs`). Lanes share all
-//! other state, so a frame between lanes is only an event for another calendar. Large networks run
-//! faster with lanes: the state of a few switches is used hundreds of times while it is cached.
+//! A partition runs each synchronisation window lane by lane. An event of one lane cannot affect
+//! another lane in the same window, as between partitions of several threads (`exchange.rs`). Lanes
+//! share all other state, so a frame between lanes is only an event for another calendar. Large
+//! networks run faster with lanes: the state of a few switches is used hundreds of times while it
+//! is cached.
 
 use dataplane::units::Time;
 use kernel::calendar::{Calendar, Event};
@@ -15,7 +16,7 @@ pub(super) struct Lanes<C> {
     /// Calendar of the current lane.
     pub here: C,
     at: usize,
-    /// The calendars of the other lanes, and the index of each lane among them.
+    /// The calendars of the lanes that are not current, with the index of each lane.
     resting: Vec<C>,
     rests_at: Vec<usize>,
     /// Events that other lanes have scheduled, per lane.
@@ -23,15 +24,16 @@ pub(super) struct Lanes<C> {
     /// Lower bound of the time of the next event, per lane.
     next_ps: Vec<Time>,
     lookahead_ps: Time,
-    /// End of the current window.
+    /// End of the current synchronisation window.
     window_ps: Time,
-    /// All external events before this time are known.
+    /// Time before which no further event from outside (flow starts, frames of other partitions)
+    /// can be added.
     horizon_ps: Time,
 }
 
 impl<C: Calendar> Lanes<C> {
-    /// Combines the calendar of the first lane and those of others. An event in one lane affects
-    /// other lanes at the earliest after `lookahead_ps`.
+    /// Combines the calendar of the first lane and those of the other lanes. An event in one lane
+    /// affects other lanes at the earliest after `lookahead_ps`.
     pub fn new(first: C, others: Vec<C>, lookahead_ps: Time) -> Self {
         let lanes = others.len() + 1;
         Self {
@@ -78,8 +80,8 @@ impl<C: Calendar> Lanes<C> {
         self.next_ps[lane] = self.next_ps[lane].min(event.time);
     }
 
-    /// Starts a window, in which the lanes can run one after the other. Returns its end, or `None`
-    /// if there are no events before `limit`.
+    /// Starts a synchronisation window, in which the lanes can run one after the other. Returns the
+    /// end of the window, or `None` if there are no events before `limit`.
     // PAR-11
     pub fn window(&mut self, limit: Time) -> Option<Time> {
         let first_ps = self.first_ps(limit);
@@ -87,8 +89,8 @@ impl<C: Calendar> Lanes<C> {
         (first_ps < limit).then_some(self.window_ps)
     }
 
-    /// Returns a lower bound of the time of the next event of all lanes; `limit` if there is no
-    /// earlier event.
+    /// Returns a lower bound of the time of the next event of all lanes, or `limit` if no event is
+    /// earlier.
     pub fn first_ps(&mut self, limit: Time) -> Time {
         self.horizon_ps = self.horizon_ps.max(limit);
         self.note_next();
@@ -167,7 +169,8 @@ mod tests {
             lanes.push_to(lane, event(time, lane.into()));
         }
         let done = drain(&mut lanes, 400);
-        // Windows: 120 to 220, 250 to 350. Lane 2 comes after lanes whose events are later.
+        // The windows are 120 to 220 and 250 to 350. Lane 2 runs after lanes whose events are
+        // later.
         let expected = [(0, 120), (0, 219), (1, 205), (2, 130), (2, 250)];
         assert_eq!(done, expected);
         assert!(!lanes.is_empty());

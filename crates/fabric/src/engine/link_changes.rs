@@ -1,7 +1,7 @@
-//! Links that fail and come back during a run. The rules are in `specs/links.md`.
+//! Links that fail and recover during a run. The rules are in `specs/links.md`.
 //!
-//! A change of a link is an event at each of its ends; new routes are one at every node. All of
-//! them come first in their instant, links before routes.
+//! A change of a link is an event at each of its ends; new routes are an event at every node. These
+//! events come first in their instant, links before routes.
 
 use std::sync::Arc;
 
@@ -17,12 +17,12 @@ use super::node::NodeSink;
 use super::partition::Partition;
 use crate::ids::{LinkId, LocalNode, hosts_of};
 
-/// Maximum number of unreachable flows that are listed individually.
+/// Maximum number of flows with an unreachable receiver that are listed individually.
 const MOST_NAMED: usize = 200;
 
 impl<C: Calendar> Partition<C> {
-    /// Schedules all link changes that concern nodes of this partition. Deactivates links that are
-    /// down at the start.
+    /// Schedules all link changes that concern nodes of this partition, and deactivates links that
+    /// are down at the start.
     // LNK-01
     pub(super) fn schedule_link_failures(&mut self, part: u32) {
         let Some(states) = &self.faults.states else {
@@ -54,15 +54,16 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// Returns the ends of a link (as the directions on which they send) that are in this
-    /// partition.
+    /// Returns the ends of a link that are in this partition. Each end is the direction in which
+    /// its node sends.
     fn ends(&self, link: LinkId, part: u32) -> Vec<LinkId> {
         let other = self.graph.reverse(link);
         let here = |&end: &LinkId| self.places.of(self.graph.sender(end)).part == part;
         [link, other].into_iter().filter(here).collect()
     }
 
-    /// Handles an event: a change of one end of a link, or new routes of a node.
+    /// Handles an event of a topology change: a change of one end of a link, or new routes of a
+    /// node.
     #[cold]
     pub(super) fn change_topology(&mut self, id: u32, up: bool) {
         self.progress_ps = self.core.now;
@@ -81,7 +82,8 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// Changes one end of a link: the node, its sending direction, and its receiving direction.
+    /// Changes one end of a link: updates the node and the directions in which it sends and
+    /// receives.
     // LNK-01, LNK-02, LNK-20
     fn change_end(&mut self, end: LinkId, up: bool) {
         let now = self.core.now;
@@ -143,16 +145,16 @@ impl<C: Calendar> Partition<C> {
         self.switches[switch].reroute(now, routes, allowed, &mut self.arena, sink);
     }
 
-    /// Passes a host the connected parts of the network, so that it can determine which receivers
-    /// it cannot reach.
+    /// Passes the connected components of the network to a host, so that the host can determine
+    /// which receivers it cannot reach.
     // LNK-13
     fn set_reach(&mut self, host: LocalNode, parts: Option<&Arc<[u32]>>) {
         let sink = &mut NodeSink::of(&mut self.core, host);
         self.nics[host.index()].reach(sink.core.now, parts, sink);
     }
 
-    /// Returns how the frame that now arrives at the end of a lossy link is lost; `None`: it is not
-    /// lost.
+    /// Returns the reason why a frame is lost that now arrives at the end of a link; `None`: it is
+    /// not lost.
     // LNK-02
     #[cold]
     pub(super) fn lost(&mut self, link: LinkId, id: PacketId) -> Option<Lost> {
@@ -189,7 +191,7 @@ impl<C> Network<C> {
         states.map_or(0, |states| states.ends[link].lost_in_flight)
     }
 
-    /// Returns the number of frames that were lost on failed links, outside of switches.
+    /// Returns the number of frames that were lost because a link failed, except those in switches.
     pub fn lost_with(&self, link: LinkId) -> u64 {
         let of = |node| {
             let states = self.part_of(node).faults.states.as_ref();
@@ -201,7 +203,7 @@ impl<C> Network<C> {
 }
 
 impl<C: Calendar> Simulation<C> {
-    /// Describes flows that wait for an unreachable receiver at the end of the run.
+    /// Describes the flows that still wait for an unreachable receiver at the end of the run.
     // LNK-13
     pub(super) fn out_of_reach(&self) -> Vec<String> {
         let (mut named, mut more) = (Vec::new(), 0);

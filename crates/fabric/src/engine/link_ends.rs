@@ -1,4 +1,4 @@
-//! Links: a record for each end of each direction, and the ports that have requested to send.
+//! Links: the state at both ends of each direction, and the ports that have requested to send.
 
 use dataplane::ids::IndexVec;
 use dataplane::prefetch::large_pages;
@@ -10,12 +10,12 @@ use super::places::Places;
 use crate::ids::{LinkId, LocalNode};
 use crate::topology::{Graph, Loss};
 
-/// Sender's state of a link, in one cache line. The global number of a link is the number of the
-/// port that sends.
+/// Sender's state of a link, in one cache line. The ID of a link is the global ID of the port that
+/// sends on it.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub(super) struct Near {
-    /// Time at which the last bit of the last frame leaves.
+    /// Time at which the last bit of the last frame leaves the port.
     pub busy_ps: Time,
     pub delay_ps: Time,
     /// Number of frames sent.
@@ -24,7 +24,7 @@ pub(super) struct Near {
     pub bytes: u64,
     pub data_packets: u64,
     pub data_bytes: u64,
-    /// Transmission time of a byte in ps; 0 if it is not a whole number (use [`Links::rates`]).
+    /// Transmission time of a byte in ps; 0 if it is not an integer (use [`Links::rates`]).
     ps_per_byte: u32,
     /// Index of the sending node in its partition.
     pub node: LocalNode,
@@ -45,22 +45,22 @@ pub(super) struct Near {
 #[derive(Clone, Debug)]
 #[repr(align(32))]
 pub(super) struct Far {
-    /// Running hash of all arrived frames.
+    /// Running hash of all frames that arrived.
     pub digest: u64,
     /// Number of frames that arrived.
     pub arrived: u64,
     /// Index of the receiving node in its partition.
     pub node: LocalNode,
-    /// Link of the first port of the receiving node.
+    /// Link of port 0 of the receiving node.
     pub base: LinkId,
     pub port: u16,
-    /// Number of the partition of the receiving node.
+    /// Index of the partition of the receiving node.
     pub part: u32,
     /// True if the link loses frames.
     pub lossy: bool,
 }
 
-/// PFC pauses of the sender of a link.
+/// Counters of the PFC pauses at the sender of a link.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pauses {
     /// Number of times that a class of the sending port became paused.
@@ -164,7 +164,7 @@ impl Links {
         (near.busy_ps + near.delay_ps, near)
     }
 
-    /// Adds a port to the kick list, unless it is in the list.
+    /// Adds a port to the kick list, unless it is already there.
     #[inline]
     pub fn kick(&mut self, link: LinkId) {
         let near = &mut self.near[link];
@@ -174,7 +174,8 @@ impl Links {
         }
     }
 
-    /// Schedules a call of a port when its link is free, unless one is scheduled.
+    /// Schedules an event for the time at which a port's link becomes free, unless the event
+    /// exists.
     // ENG-06
     #[inline]
     pub fn arm(&mut self, link: LinkId, calendar: &mut impl Calendar) {

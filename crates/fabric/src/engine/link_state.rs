@@ -18,24 +18,25 @@ use crate::link_failures::{LinkFailures, parts};
 use crate::routing::routes;
 use crate::topology::Graph;
 
-/// Failure state of the two ends of a link.
+/// Failure state of one end of a link, for both directions.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct End {
-    /// Sender: time at which the last bit of the last frame would have left.
+    /// Time at which the last bit of the last sent frame would have left the port.
     pub busy_ps: Time,
-    /// Sender, if it is a host: number of waiting replies that were lost.
+    /// Number of waiting replies of the sender that were lost, if the sender is a host.
     pub lost_waiting: u64,
-    /// Receiver: time of the last failure. Frames in flight at that time are lost.
+    /// Time of the last failure at the receiver. Frames that were in flight at that time are lost.
     pub failed_ps: Time,
-    /// Receiver: number of frames that were in flight when the link failed.
+    /// Number of frames to the receiver that were in flight when the link failed.
     pub lost_in_flight: u64,
 }
 
-/// New routes, for every node.
+/// Routes of every node after a change of links.
 #[derive(Debug, Default)]
 pub(super) struct NewRoutes {
     pub at_ps: Time,
-    /// Connected part of the network of each endpoint; `None`: all endpoints can reach each other.
+    /// Connected component of the network, per endpoint; `None`: all endpoints can reach each
+    /// other.
     pub parts: Option<Arc<[u32]>>,
     pub routes: Vec<Option<Routes>>,
     pub allowed: Vec<Option<Pairs>>,
@@ -48,21 +49,22 @@ pub(super) struct LinkStates {
     seed: u64,
     choice: PathChoice,
     pub ends: IndexVec<LinkId, End>,
-    /// Links that routing considers down.
+    /// Links that are down according to routing, which learns of a change after the reconvergence
+    /// time.
     down: BTreeSet<LinkId>,
-    /// Number of changes that routing has processed.
+    /// Number of link changes that routing has processed.
     known: usize,
     pub new_routes: NewRoutes,
     /// Time of the last change of a link or of routes.
     last_ps: Time,
-    /// Number of link changes so far. Each link is counted at one of its ends.
+    /// Number of link changes so far. Each change is counted at one end of the link.
     pub changes: u64,
     /// Number of times that routes changed.
     pub reroutes: u64,
 }
 
 impl LinkStates {
-    /// True if links of a run fail.
+    /// Returns true if links of a run can fail.
     pub fn fail(plan: &Plan) -> bool {
         let failures = plan.link_failures.as_ref();
         failures.is_some_and(|failures| !failures.is_empty())
@@ -89,23 +91,23 @@ impl LinkStates {
         }))
     }
 
-    /// Returns true if links change during the run.
+    /// Returns true if links change state during the run.
     pub fn change(&self) -> bool {
         !self.link_failures.changes().is_empty()
     }
 
-    /// Returns true if a link changes after `now`.
+    /// Returns true if a link changes state after `now`.
     pub fn pending(&self, now: Time) -> bool {
         now < self.last_ps
     }
 
-    /// Returns the network without the links that routing considers down.
+    /// Returns the network without the links that are down according to routing.
     pub fn known_graph(&self, graph: &Graph) -> Graph {
         let down: Vec<LinkId> = self.down.iter().copied().collect();
         graph.without(&down)
     }
 
-    /// Applies all changes that routing knows by now, and computes new routes.
+    /// Applies all link changes that have reached routing before `now`, and computes new routes.
     // LNK-12, LNK-25
     pub fn learn(&mut self, graph: &Graph, now: Time) {
         let reconvergence_ps = self.link_failures.reconvergence_ps;
@@ -123,7 +125,7 @@ impl LinkStates {
         }
         self.reroutes += 1;
         let known = self.known_graph(graph);
-        // Tables that fitted at the start fit now.
+        // Route tables have at most the size of those at the start, so they fit.
         let routes = routes(&known, self.seed, self.choice).unwrap_or_default();
         let elide = self.link_failures.elide_backpressure && !known.is_regular();
         let held = elide.then(|| BackpressureGraph::new(&known, &routes));
@@ -142,8 +144,7 @@ impl LinkStates {
     }
 }
 
-/// Returns the connected part of the network, per endpoint; `None` if all endpoints can reach each
-/// other.
+/// Returns the connected component of each endpoint; `None` if all endpoints can reach each other.
 // LNK-13
 pub(super) fn reachable_parts(known: &Graph) -> Option<Arc<[u32]>> {
     let parts = parts(known);

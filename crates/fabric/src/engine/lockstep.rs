@@ -1,11 +1,11 @@
 //! Runs in which nodes share no memory and exchange frames as bytes over a [`Carrier`] of the
 //! caller (rules LIV-01 to LIV-11 of `specs/lockstep.md`).
 //!
-//! Each node is a partition with its own thread. All advance window by window, as in `exchange.rs`.
-//! Frames of a window are encoded (crate `wire`) and passed to the node's carrier. The carrier of
-//! the node at the other end of the link receives them, and they are decoded there. In addition to
-//! frames, nodes exchange only times: the start of the transmission of each frame, and the time of
-//! their next event.
+//! Each node is a partition with its own thread. All nodes advance window by window, as in
+//! `exchange.rs`. Frames of a window are encoded (crate `wire`) and passed to the node's carrier.
+//! The carrier of the node at the other end of the link receives them, and they are decoded there.
+//! In addition to frames, nodes exchange only times: the start of the transmission of each frame,
+//! and the time of their next event.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -63,7 +63,7 @@ pub trait Carrier: Send {
 /// Error of a run in lockstep.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Nodes need data from each other that frames do not carry. The text is the reason.
+    /// A node needs data of another node that frames do not carry. The text is the reason.
     #[error(
         "this scenario cannot run in lockstep, where nodes receive only what frames carry: {0}"
     )]
@@ -71,17 +71,17 @@ pub enum Error {
     /// A packet does not fit into a frame.
     #[error("{link}: the packet that is sent at {begun_ps} ps does not fit into a frame: {why}")]
     Unwritable {
-        /// The link, named by both ends.
+        /// Label of the link, with the names of both ends.
         link: String,
         /// Time at which the transmission of the packet began, ps.
         begun_ps: Time,
-        /// The value that does not fit.
+        /// The field of the packet that does not fit into the frame.
         why: Unfit,
     },
     /// A link does not carry frames correctly.
     #[error("{link}: {why}")]
     Link {
-        /// The link, named by both ends.
+        /// Label of the link, with the names of both ends.
         link: String,
         /// Error of the link.
         why: LinkError,
@@ -102,8 +102,8 @@ pub enum LinkError {
         /// Error in the frame.
         why: Malformed,
     },
-    /// A frame arrived with fewer bytes than were sent, and so before events that have already
-    /// happened.
+    /// A frame was decoded with fewer bytes than were sent, so its arrival would be earlier than
+    /// events that have already happened.
     #[error(
         "the frame sent at {begun_ps} ps arrives at {at_ps} ps with {size} bytes, but all events \
          before {done_ps} ps have happened: it lost bytes on its way"
@@ -111,17 +111,17 @@ pub enum LinkError {
     Early {
         /// Time at which the transmission of the frame began, ps.
         begun_ps: Time,
-        /// Bytes of the packet as the receiver computes them.
+        /// Size of the packet in bytes, as the receiver computes it.
         size: u16,
-        /// Time at which the packet would arrive with these bytes, ps.
+        /// Arrival time of a packet of this size, ps.
         at_ps: Time,
-        /// All events before this time have happened, ps.
+        /// Time before which all events of the node have happened, ps.
         done_ps: Time,
     },
 }
 
 impl LinkError {
-    /// An error of the carrier.
+    /// Creates an error of the carrier.
     pub fn carrier(why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self::Carrier(why.into())
     }
@@ -132,11 +132,11 @@ impl LinkError {
 pub struct Ended {
     /// Outcome, as in the simulator.
     pub outcome: Outcome,
-    /// Frames that were carried.
+    /// Number of frames that carriers transmitted.
     pub frames: u64,
     /// Total bytes of these frames, without the frame check sequence.
     pub bytes: u64,
-    /// Number of rounds, that is, of synchronisations of all nodes.
+    /// Number of rounds. All nodes are synchronised once per round.
     pub rounds: u64,
 }
 
@@ -163,17 +163,16 @@ pub fn refusal(plan: &Plan) -> Option<&'static str> {
     None
 }
 
-/// Frame format that both ends of each link use.
+/// Returns the frame format that both ends of each link use.
 #[must_use]
 pub fn network(plan: &Plan) -> Network {
     wire_network(plan)
 }
 
-/// Builds the network of a plan, a thread for each node, and runs it to the end. Carriers come in
-/// the order of the nodes' numbers. The outcome is that of [`super::run`].
+/// Builds the network of a plan, a thread for each node, and runs it to the end. Carriers are
+/// listed in the order of node IDs. The outcome is the same as that of [`super::run`].
 ///
-/// # Errors
-/// The plan is [refused](refusal), a carrier fails, or a frame cannot be read.
+/// # Errors The plan is [refused](refusal), a carrier fails, or a frame cannot be read.
 pub fn run(
     plan: Plan,
     carriers: Vec<Box<dyn Carrier>>,
@@ -210,20 +209,21 @@ pub fn run(
     }
 }
 
-/// Times that nodes exchange in addition to frames. There are two sets, as in `exchange.rs`.
+/// Times that nodes exchange in addition to frames. There are two sets, used in alternating rounds,
+/// as in `exchange.rs`.
 // LIV-05
 struct Meeting {
     graph: Arc<Graph>,
     network: Network,
     lookahead_ps: Time,
     barrier: Barrier,
-    /// Per node: time of the next event that the node knows.
+    /// Per node, the time of the earliest event that the node has scheduled.
     next_ps: [Vec<Alone>; 2],
-    /// Per node: number of frames that did not fit into this round.
+    /// Per node, the number of frames that did not fit into this round.
     waiting: [Vec<Alone>; 2],
     /// Per link: start times of the transmissions of this round.
     begun_ps: [IndexVec<LinkId, Mutex<Vec<Time>>>; 2],
-    /// The reason why the run cannot continue.
+    /// The error because of which the run cannot continue.
     failure: OnceLock<Error>,
     frames: AtomicU64,
     bytes: AtomicU64,
@@ -264,7 +264,8 @@ impl Meeting {
         times.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the earliest next event of all nodes, and the total number of waiting frames.
+    /// Returns the earliest next event of all nodes, and the total number of frames that wait for
+    /// the next round.
     fn outlook(&self, parity: usize) -> (Time, u64) {
         let first_ps = values(&self.next_ps[parity]).min();
         let waiting = values(&self.waiting[parity]).sum();
@@ -276,7 +277,7 @@ impl Meeting {
         self.graph.port_name(link)
     }
 
-    /// The error of a link.
+    /// Creates an error of a link, with the label of the link.
     fn error(&self, link: LinkId, why: LinkError) -> Error {
         Error::Link {
             link: self.name(link),
@@ -284,7 +285,7 @@ impl Meeting {
         }
     }
 
-    /// Records the reason for which a node cannot continue, so that all nodes stop.
+    /// Records the error because of which a node cannot continue, so that all nodes stop.
     fn give_up(&self, why: Error) -> Broken {
         // Only the first error is kept, because the others follow from it.
         let _ = self.failure.set(why);
@@ -293,7 +294,7 @@ impl Meeting {
     }
 }
 
-/// Returns the number that each node has published.
+/// Returns the number that each node has published for the other nodes.
 fn values(all: &[Alone]) -> impl Iterator<Item = u64> {
     all.iter().map(|one| one.0.load(Ordering::Relaxed))
 }
@@ -357,7 +358,7 @@ impl<'a> Station<'a> {
     }
 
     /// Runs the node up to `limit`, in windows that all nodes begin together. Returns the number of
-    /// windows.
+    /// rounds.
     // LIV-04, LIV-08
     fn run_before<C: Calendar>(
         &mut self,
@@ -393,8 +394,8 @@ impl<'a> Station<'a> {
         }
     }
 
-    /// Sends waiting frames and the frames of the last window, as far as there is room. Returns the
-    /// number of frames that still wait.
+    /// Sends waiting frames and the frames of the last window, as far as the links have room.
+    /// Returns the number of frames that still wait.
     // LIV-03
     fn send<C>(&mut self, part: &mut Partition<C>, parity: usize) -> Result<u64, Error> {
         let meeting = self.meeting;

@@ -1,5 +1,5 @@
-//! Caches the contents of long queues between two reads. A read visits only packets that joined or
-//! left since the last one, because a long queue can contain ten thousand packets.
+//! Cached contents of long queues. An update visits only packets that joined or left the queue
+//! since the last one, because a long queue can contain ten thousand packets.
 
 use std::collections::VecDeque;
 use std::hash::Hash;
@@ -8,16 +8,17 @@ use dataplane::ids::QueueId;
 use dataplane::packet::{Arena, Kind, NO_PACKET, PacketId, flag};
 use dataplane::switch::{MixedMap, QueueState};
 
-/// Number of queues that are read in turn.
+/// Number of queues that are read alternately, so that their memory accesses overlap.
 const INTERLEAVED: usize = 16;
 
-/// A criterion by which packets of a queue are counted.
+/// A criterion by which packets of a queue are grouped and counted.
 pub(super) trait Counted: Copy + Eq + Hash {
-    /// Key of a packet and its amount; `None`: the packet does not count.
+    /// Returns the group of a packet, and the amount that it adds to the group; `None`: the packet
+    /// is not counted.
     fn of(arena: &Arena, id: PacketId) -> Option<(Self, u64)>;
 }
 
-/// Data packets by their flow.
+/// Counts data packets by their flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct OfFlow(pub u32);
 
@@ -28,7 +29,7 @@ impl Counted for OfFlow {
     }
 }
 
-/// Bytes in the shared buffer by the ingress and class of their packets.
+/// Counts bytes in the shared buffer by the ingress and class of their packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct FromIngress(pub u16, pub u8);
 
@@ -41,7 +42,7 @@ impl Counted for FromIngress {
     }
 }
 
-/// Data packets by their class and by everything that determines their path.
+/// Counts data packets by their class and by everything that determines their path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct OnWay {
     pub flow: u32,
@@ -65,18 +66,18 @@ impl Counted for OnWay {
     }
 }
 
-/// A packet in a queue.
+/// A packet of a cached queue.
 #[derive(Clone, Copy, Debug)]
 struct QueuedPacket<K> {
     id: PacketId,
     counts: Option<(K, u64)>,
 }
 
-/// The packets of a queue at the last read, in its order.
+/// The packets of a queue at the last read, in the order of the queue.
 #[derive(Debug)]
 struct KnownQueue<K> {
     packets: VecDeque<QueuedPacket<K>>,
-    /// Sum of the amounts of the packets, per key.
+    /// Sum of the amounts of the packets, per group.
     counts: MixedMap<K, u64>,
     /// Value of [`QueueState::taken`] at the last read.
     taken: u32,
@@ -117,13 +118,13 @@ impl<K: Counted> KnownQueue<K> {
         self.counts.clear();
     }
 
-    /// Number of packets that were taken since the last read.
+    /// Returns the number of packets that have left the queue since the last read.
     fn gone(&self, queue: &QueueState) -> usize {
         (queue.taken.wrapping_sub(self.taken) % QueueState::TURN) as usize
     }
 
-    /// Removes the packets that have left. Returns the first new packet. Packets leave a queue at
-    /// its front, so their number gives the new front.
+    /// Removes the packets that have left, and returns the first new packet. Packets leave a queue
+    /// at its front, so the number of departures determines the new front.
     fn remove_gone(&mut self, queue: &QueueState, arena: &Arena) -> PacketId {
         match self.gone(queue) {
             gone if gone < self.packets.len() => (0..gone).for_each(|_| self.pop()),
@@ -132,24 +133,24 @@ impl<K: Counted> KnownQueue<K> {
         self.taken = queue.taken;
         let first = self.packets.front();
         if first.is_some_and(|first| first.id != queue.head) {
-            self.clear(); // one was taken from the end after all
+            self.clear(); // a packet has left at the end
         }
         let last = self.packets.back();
         last.map_or(queue.head, |last| arena.hot(last.id).next)
     }
 
-    /// Returns the total bytes of all known packets of the queue.
+    /// Returns the total bytes of all packets that the cache contains.
     fn bytes(&self, arena: &Arena) -> u64 {
         let sizes = self.packets.iter().map(|packet| arena.hot(packet.id).size);
         sizes.map(u64::from).sum()
     }
 }
 
-/// The long queues of all switches, by port and queue.
+/// Cached contents of the long queues of all switches, by port and queue.
 #[derive(Debug)]
 pub(super) struct LongQueues<K> {
     known: MixedMap<(u32, QueueId), KnownQueue<K>>,
-    /// Memory of queues that are no longer long.
+    /// Memory of cache entries whose queue is no longer long.
     spare: Vec<KnownQueue<K>>,
 }
 
@@ -163,7 +164,7 @@ impl<K> Default for LongQueues<K> {
 }
 
 impl<K: Counted> LongQueues<K> {
-    /// Starts reading the current state of queues.
+    /// Starts reading the current contents of queues.
     pub fn read(&mut self) -> Reader<'_, K> {
         Reader {
             queues: self,
@@ -172,7 +173,7 @@ impl<K: Counted> LongQueues<K> {
         }
     }
 
-    /// Returns the contents of a queue when it was last read, in any order.
+    /// Returns the counts of a queue when it was last read, in any order.
     pub fn counts(&self, port: u32, queue: QueueId) -> impl Iterator<Item = (K, u64)> {
         let contents = self.known.get(&(port, queue));
         contents
@@ -180,7 +181,7 @@ impl<K: Counted> LongQueues<K> {
             .flat_map(|contents| contents.counts.iter().map(|(&key, &count)| (key, count)))
     }
 
-    /// Calls `visit` with the content of a queue, in any order. An entry can be visited several
+    /// Calls `visit` with the counts of a queue, in any order. A group can be visited several
     /// times. A queue with at least `long` bytes is cached until the next read.
     pub fn visit(
         &mut self,
@@ -205,8 +206,8 @@ impl<K: Counted> LongQueues<K> {
         });
     }
 
-    /// Removes the cached contents of a queue that is no longer long. A later long queue reuses
-    /// their memory.
+    /// Removes the cached contents of a queue that is no longer long. A later long queue reuses the
+    /// memory.
     pub fn forget(&mut self, port: u32, queue: QueueId) {
         if !self.known.is_empty()
             && let Some(mut contents) = self.known.remove(&(port, queue))
@@ -234,8 +235,8 @@ struct Open<'a, K> {
     next: PacketId,
 }
 
-/// Reads several long queues in turn. The address of a packet is stored in the packet before it, so
-/// each step waits for memory. Reading in turn makes these waits overlap.
+/// Reads several long queues alternately. The address of a packet is stored in the packet before it
+/// in the queue, so each step waits for memory. Reading in turn makes these waits overlap.
 #[derive(Debug)]
 pub(super) struct Reader<'a, K> {
     queues: &'a mut LongQueues<K>,
@@ -245,7 +246,8 @@ pub(super) struct Reader<'a, K> {
 }
 
 impl<'a, K: Counted> Reader<'a, K> {
-    /// Adds a queue. It is read when `INTERLEAVED` queues have been added, or by [`Reader::read`].
+    /// Adds a queue. The queue is read when `INTERLEAVED` queues have been added, or by
+    /// [`Reader::read`].
     pub fn add(&mut self, port: u32, queue: &QueueState, arena: &'a Arena) {
         let mut contents = self.queues.take(port, queue.queue);
         self.open[self.count] = Some(Open {
@@ -293,7 +295,7 @@ mod tests {
 
     use super::*;
 
-    /// A queue of a switch: a list linked through the records.
+    /// A queue of a switch: a list that is linked through the packet records.
     struct Queue {
         state: QueueState,
         tail: PacketId,
@@ -381,7 +383,7 @@ mod tests {
             if queue.state.head == NO_PACKET || random.below(3) == 0 {
                 continue;
             }
-            // NDP takes packets from the end.
+            // NDP removes packets from the end of the queue.
             if random.below(20) == 0 && queue.state.head != queue.tail {
                 queue.pop_last(&mut arena);
             }

@@ -1,4 +1,4 @@
-//! Frames that links lose.
+//! Random losses of frames on links.
 
 use dataplane::ids::IndexVec;
 use kernel::random::{Purpose, Stream};
@@ -6,7 +6,7 @@ use kernel::random::{Purpose, Stream};
 use crate::ids::LinkId;
 use crate::topology::{Graph, Loss};
 
-/// One direction of one link.
+/// State of one direction of a link that loses frames.
 #[derive(Debug)]
 struct Lossy {
     loss: Loss,
@@ -14,12 +14,12 @@ struct Lossy {
     lost: u64,
 }
 
-/// Losses of all links. Each direction has its own random stream and draws once for each frame that
-/// arrives at its end.
+/// Random losses on all links. Each direction has its own random stream and draws once for each
+/// frame that arrives at its end.
 // TOP-20
 #[derive(Debug)]
 pub(super) struct Losses {
-    /// Per link; empty if all links are lossless.
+    /// State per link; empty if all links are lossless.
     links: IndexVec<LinkId, Lossy>,
 }
 

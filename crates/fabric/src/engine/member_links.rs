@@ -1,4 +1,5 @@
-//! Capacity of the links of a group's hosts, which gives the minimum time of a collective.
+//! Capacity of the links of a group's hosts, from which the minimum time of a collective is
+//! computed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,9 +10,9 @@ use crate::ids::NodeId;
 use crate::topology::Graph;
 use crate::workload::Job;
 
-/// Sets of members whose traffic to other members must cross certain links. The members on one host
-/// use its ports. The members on one switch use its links to switches and the links of their hosts
-/// to other switches.
+/// Sets of members of a group whose traffic to other members must cross certain links. Members on
+/// one host use the ports of the host. Members on one switch use the links of the switch to other
+/// switches, and the links of their hosts to other switches.
 // RNK-17
 #[derive(Debug, Default)]
 pub(super) struct MemberLinks {
@@ -57,8 +58,8 @@ impl MemberLinks {
             .map(|(&host, &inside)| (inside, found.host_bps(graph, host)));
         let of_hosts = of_hosts.collect();
         found.add(of_hosts);
-        // A host has links to the switch of its server, to others, or to both: each kind divides
-        // the members of its own.
+        // A host can have links to the switch of its server, to other switches, or to both kinds.
+        // Each kind gives its own division of the members.
         for scale_up in [true, false] {
             let mut switches: BTreeMap<u32, BTreeSet<NodeId>> = BTreeMap::new();
             let mut once = true;
@@ -90,8 +91,8 @@ impl MemberLinks {
         self.sets.extend(sets);
     }
 
-    /// Returns the minimum time of a collective whose data cross links, ps. Frames contain a
-    /// fraction `share` of payload.
+    /// Returns the minimum time of a collective whose data cross links, ps. `share` is the payload
+    /// fraction of a frame.
     // RNK-17
     pub fn least_ps(&self, kind: CollectiveKind, bytes: u64, share: f64) -> Option<f64> {
         let one_by_one = self.sets.iter().map(|&(inside, rate_bps)| {
@@ -110,7 +111,8 @@ impl MemberLinks {
             .reduce(f64::max)
     }
 
-    /// Returns the rate of the ports by which the host of a member reaches other hosts.
+    /// Returns the total rate in bit/s of the ports by which the host of a member reaches other
+    /// hosts.
     pub fn host_bps(&self, graph: &Graph, host: NodeId) -> u128 {
         let endpoints = graph.links_of(host);
         graph.sum_bps(endpoints.filter(|&endpoint| {
@@ -126,15 +128,15 @@ impl MemberLinks {
     }
 }
 
-/// Returns the time in ps in which links with this total rate carry a payload. Payload is
-/// a fraction `share` of each frame.
+/// Returns the time in ps that links with the total rate `rate_bps` need for a payload of `bytes`.
+/// `share` is the payload fraction of a frame.
 pub(super) fn needed_ps(bytes: f64, rate_bps: u128, share: f64) -> f64 {
     bytes * 8e12 / (rate_bps as f64 * share)
 }
 
-/// Returns the rate of the links that lead away from a switch (given by its number among switches)
-/// and from hosts on it. The hosts are those of the members, or all hosts if other hosts relay
-/// messages.
+/// Returns the total rate in bit/s of the links from a switch to other switches, and from hosts at
+/// this switch to other switches. `switch` is the index among the switches. The hosts are those of
+/// the members, or all hosts if other hosts relay messages.
 fn edge_bps(graph: &Graph, switch: u32, members: &BTreeSet<NodeId>, relays: bool) -> u128 {
     let all = || {
         let endpoints = graph.endpoints_on(switch);

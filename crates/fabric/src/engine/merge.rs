@@ -1,22 +1,25 @@
-//! Merges the rows of several partitions. The order does not depend on the number of threads.
+//! Merges the rows of several partitions. The order of the rows does not depend on the number of
+//! threads.
 
 use crate::record::{Recorder, Row, Rows};
 
-/// Collects the rows of all partitions and passes them on like the rows of one partition.
+/// Collects the rows of all partitions and passes them to the recorder, like the rows of one
+/// partition.
 // PAR-09
 #[derive(Debug, Default)]
 pub(super) struct Merged {
-    /// Rows that have not been passed on, one entry per type.
+    /// Rows that have not been passed to the recorder, one entry per row type.
     tables: Vec<Box<dyn Rows>>,
 }
 
 impl Merged {
-    /// Adds rows.
+    /// Adds rows of one type.
     pub fn add<R: Row>(&mut self, rows: impl IntoIterator<Item = R>) {
         self.of_type().extend(rows);
     }
 
-    /// Moves all rows to the output. They are not copied if the output has no rows of this type.
+    /// Moves all rows out of `rows`. The vector is not copied if there are no rows of this type
+    /// yet.
     pub fn take<R: Row>(&mut self, rows: &mut Vec<R>) {
         let all = self.of_type();
         match all.is_empty() {
@@ -35,7 +38,7 @@ impl Merged {
         rows.expect("the position is that of this type")
     }
 
-    /// Passes on all collected rows.
+    /// Passes all collected rows to the recorder.
     pub fn deliver(&mut self, recorder: &mut dyn Recorder) {
         for rows in &mut self.tables {
             if !rows.is_empty() {

@@ -14,9 +14,10 @@
 //! A [`Simulation`] contains the traffic, the probes, the end conditions and the audit. The network
 //! is divided into partitions (`partition.rs`), each with the state machines, packets and calendar
 //! of its nodes. Each partition has a thread (`workers.rs`). Frames to another partition are handed
-//! over between windows of time (`exchange.rs`, `specs/threads.md`). A large partition is divided
-//! into lanes (`lanes.rs`) in the same way, on one thread. Therefore a handler must not read a node
-//! of another partition. An event for both ends of a link must be scheduled at both.
+//! over between synchronisation windows (`exchange.rs`, `specs/threads.md`). A large partition is
+//! divided into lanes (`lanes.rs`) in the same way, on one thread. Therefore a handler must not read
+//! a node of another partition. An event for both ends of a link must be scheduled in the partitions
+//! of both ends.
 
 mod audit;
 mod audit_receivers;
@@ -98,7 +99,7 @@ pub use single_host::SingleHost;
 pub use switches_at::SwitchesAt;
 use upcoming_flows::Traffic;
 
-/// Everything that a run needs.
+/// Complete description of a run: network, configuration, traffic and end conditions.
 pub struct Plan {
     /// The network.
     pub graph: Arc<Graph>,
@@ -112,7 +113,7 @@ pub struct Plan {
     pub nic: NicConfig,
     /// Source of the base RTT and BDP of the congestion controls.
     pub base_rtt: BaseRtt,
-    /// The flows, in the order of their starts. Their numbers count from 0.
+    /// The flows, in the order of their start times. Flow IDs count from 0 in this order.
     pub feed: Box<dyn Iterator<Item = Flow> + Send>,
     /// Number of flows; `None`: unknown.
     pub flows: Option<u64>,
@@ -136,29 +137,28 @@ pub struct Plan {
     pub clock: Clock,
     /// True if events of one instant run in the order of scheduling. Only [`run`] reads it.
     pub in_order: bool,
-    /// True if flow starts precede all other events of their instant. It has an effect only with
-    /// `in_order`.
+    /// True if flow starts precede all other events of their instant. Used only with `in_order`.
     pub starts_first: bool,
     /// Measures to record. They do not change results.
     pub record: RecordSpec,
     /// Number of threads. It changes the speed but not the results.
     pub threads: Threads,
-    /// Number of parts of the network that a thread processes in turn; `None`: by the size of the
-    /// network. It changes the speed but not the results.
+    /// Number of lanes per partition (groups of nodes that a thread simulates in turn); `None`:
+    /// chosen by the size of the network. It changes the speed but not the results.
     pub lanes: Option<u32>,
-    /// Omit port-free events if no packet waits for them. This changes the speed but not the
+    /// Omit port-free events if no packet waits for the port. This changes the speed but not the
     /// results.
     pub elide: bool,
 }
 
 impl Plan {
-    /// The configuration of a switch.
+    /// Returns the configuration of a switch.
     #[must_use]
     pub fn switch_of(&self, node: NodeId) -> &SwitchConfig {
         self.switch_at.get(node).unwrap_or(&self.switch)
     }
 
-    /// Returns all configurations of switches.
+    /// Returns all different configurations of switches.
     pub fn switch_configs(&self) -> impl Iterator<Item = &SwitchConfig> {
         std::iter::once(&self.switch).chain(self.switch_at.configs())
     }
@@ -175,7 +175,7 @@ impl std::fmt::Debug for Plan {
     }
 }
 
-/// A network in virtual time, with its traffic and its observers.
+/// A simulated network, with its traffic and its end conditions.
 pub struct Simulation<C = Wheel> {
     net: Network<C>,
     /// Division among threads; `None`: the run has one thread.
@@ -197,12 +197,12 @@ pub struct Simulation<C = Wheel> {
     deadlock_search: Option<Box<DeadlockSearch>>,
     /// True if pause frames are repeated without a change.
     repeats_pauses: bool,
-    /// True if PFC pauses expire, so that switches repeat them before.
+    /// True if PFC pauses expire, so that switches repeat them before they expire.
     pauses_run_out: bool,
     /// True if packets of a flow may use several paths at the same time. The ideal FCT of one path
-    /// is then not a bound.
+    /// is then not a lower bound.
     spraying: bool,
-    /// True if a receiver-driven transport repairs losses.
+    /// True if a receiver-driven transport retransmits lost packets itself.
     owns_repair: bool,
     violations: Vec<Violation>,
 }

@@ -15,7 +15,7 @@ use super::places::Places;
 use crate::ids::{LinkId, NodeId};
 use crate::topology::Graph;
 
-/// One direction of a link with all its data.
+/// Sender's and receiver's state of one direction of a link.
 pub(super) struct LinkDirection<'a> {
     /// State of the link at its sender.
     pub near: &'a Near,
@@ -25,7 +25,8 @@ pub(super) struct LinkDirection<'a> {
 }
 
 impl LinkDirection<'_> {
-    /// ENG-20: returns the hash of the arrived frames and of the sender's counters.
+    /// ENG-20: returns the hash of the frames that arrived on the link and of the sender's
+    /// counters.
     pub fn digest(&self) -> u64 {
         let (near, pauses) = (self.near, self.pauses);
         let sent = [near.packets, near.bytes, pauses.count, pauses.paused_ps];
@@ -34,7 +35,7 @@ impl LinkDirection<'_> {
     }
 }
 
-/// The whole network, independent of partitions. All lists are in the order of the numbers.
+/// The whole network, combined from its partitions. All iterators follow the order of IDs.
 pub(super) struct Network<C> {
     pub graph: Arc<Graph>,
     pub places: Arc<Places>,
@@ -58,14 +59,14 @@ impl<C> Network<C> {
         self.graph.port(back).peer
     }
 
-    /// Returns a host's NIC, and the packets of its partition.
+    /// Returns a host's NIC, and the packet arena of its partition.
     pub fn nic(&self, host: NodeId) -> (&Nic, &Arena) {
         let place = self.places.of(host);
         let part = &self.parts[place.part as usize];
         (&part.nics[place.at.index()], &part.arena)
     }
 
-    /// Returns a switch, given its number among nodes, and the packets of its partition.
+    /// Returns a switch, given its node ID, and the packet arena of its partition.
     pub fn switch(&self, node: NodeId) -> (&Switch, &Arena) {
         let place = self.places.of(node);
         let part = &self.parts[place.part as usize];
@@ -75,7 +76,7 @@ impl<C> Network<C> {
         )
     }
 
-    /// Returns the hosts with their NICs and the packets of their partitions.
+    /// Returns the hosts with their NICs and the packet arenas of their partitions.
     pub fn each_nic(&self) -> impl Iterator<Item = (NodeId, &Nic, &Arena)> {
         self.graph.host_ids().map(|host| {
             let (nic, arena) = self.nic(host);
@@ -83,7 +84,7 @@ impl<C> Network<C> {
         })
     }
 
-    /// Returns the switches, as numbers of nodes, with the packets of their partitions.
+    /// Returns the switches with their node IDs and the packet arenas of their partitions.
     pub fn each_switch(&self) -> impl Iterator<Item = (NodeId, &Switch, &Arena)> {
         self.graph.switch_ids().map(|node| {
             let (switch, arena) = self.switch(node);
@@ -102,15 +103,15 @@ impl<C> Network<C> {
         }
     }
 
-    /// Returns all directions of links with their numbers.
+    /// Returns all directions of links with their link IDs.
     pub fn each_direction(&self) -> impl Iterator<Item = (LinkId, LinkDirection<'_>)> {
         self.graph
             .link_ids()
             .map(|link| (link, self.direction(link)))
     }
 
-    /// Returns how many frames of the port that sends on a link arrived, were lost or were
-    /// retransmitted; `None`: the link does not number frames.
+    /// Returns the numbers of frames on a link that arrived, were lost or were retransmitted;
+    /// `None`: the link has no sequence numbers.
     pub fn traffic_of(&self, link: LinkId) -> Option<Traffic> {
         let node = self.node_of(link);
         let port = link.port(self.graph.first_link(node));
@@ -120,7 +121,7 @@ impl<C> Network<C> {
         }
     }
 
-    /// Returns the largest number of lanes of a partition.
+    /// Returns the maximum number of lanes of a partition.
     pub fn most_lanes(&self) -> u32 {
         let lanes = (0..self.parts.len() as u32).map(|part| self.places.lanes(part));
         lanes.max().unwrap_or(1) as u32
@@ -152,12 +153,12 @@ impl<C> Network<C> {
         self.parts.iter().map(|p| p.flows.done).sum()
     }
 
-    /// Returns the time of the last arrival or start.
+    /// Returns the time of the last arrival of a packet or start of a flow.
     pub fn progress_ps(&self) -> Time {
         self.parts.iter().map(|p| p.progress_ps).max().unwrap_or(0)
     }
 
-    /// Returns the number of frames that reached the end of a link.
+    /// Returns the number of frames that have arrived at the end of a link, over all links.
     pub fn packet_hops(&self) -> u64 {
         let arrived = |p: &Partition<C>| p.core.links.far.iter().map(|l| l.arrived).sum::<u64>();
         self.parts.iter().map(arrived).sum()

@@ -1,5 +1,5 @@
-//! State that a node accesses through its sink: its own ports, timer and random stream, and the
-//! counters of its partition.
+//! State that a node accesses through its sink (its interface to the engine): its own ports, timer
+//! and random stream, and the counters of its partition.
 
 use dataplane::classes::{ClassSet, MAX_CLASSES, classes_of};
 use dataplane::event::{EventSet, NodeEvent};
@@ -21,7 +21,7 @@ use super::notices::Notices;
 use crate::ids::{LinkId, LocalNode, NodeId};
 use crate::record::PauseRecord;
 
-/// Returns a key for a class at a port. Keys are in the order of ports, then classes.
+/// Returns a key for a class of a port. Keys are sorted by port, then by class.
 pub(super) const fn class_at(link: LinkId, class: u8) -> u32 {
     link.bits() * MAX_CLASSES as u32 + class as u32
 }
@@ -41,9 +41,9 @@ pub(super) struct Node {
     /// Time to which the timer is set after it has expired: the later time that an earlier request
     /// had set; [`NEVER`]: none.
     pub then_ps: Time,
-    /// Number of the node in the network.
+    /// ID of the node.
     pub number: NodeId,
-    /// Link of the node's first port.
+    /// Link of port 0 of the node.
     pub base: LinkId,
     /// Running hash over the packets that the node has dropped.
     pub digest: u64,
@@ -57,39 +57,39 @@ pub(super) struct Core<C> {
     pub links: Links,
     pub nodes: IndexVec<LocalNode, Node>,
     pub drops: [u64; DROP_CAUSES],
-    /// Classes without packet loss, as bits.
+    /// Classes without packet loss, as a bit set.
     pub lossless: ClassSet,
     /// True if links fail, so that a packet may have no route.
     pub links_fail: bool,
-    /// Number of packets of lossless classes that were lost.
+    /// Number of packets of lossless classes that were lost, which is an error.
     pub broken_promises: u64,
-    /// Number of pause and resume frames that have arrived but do not have an effect yet.
+    /// Number of pause and resume frames that have arrived but have not taken effect.
     pub late_frames: u64,
     /// True if `ends` or `delivered` has entries.
     pub flows_changed: bool,
     pub ends: Vec<FlowEnd>,
-    /// True if completed flows are listed in `delivered`, because ranks wait for messages or a
-    /// measure needs them.
+    /// True if completed flows are added to `delivered`, because ranks wait for messages or a
+    /// measure needs the flows.
     pub lists_deliveries: bool,
     pub delivered: Vec<(LocalNode, u32)>,
     pub notices: Notices,
-    /// Open pauses by [`class_at`]: start time, and number of the pause if a measure numbers them.
+    /// Open pauses by [`class_at`]: start time, and index of the pause if a measure counts pauses.
     pub paused: MixedMap<u32, (Time, Option<u32>)>,
     pub pauses: Vec<PauseRecord>,
-    /// Kinds of events that the measures of the run observe.
+    /// Kinds of events that the measures of the run handle.
     pub wants: EventSet,
-    /// Events that nodes have reported and measures have not received.
+    /// Events that nodes have reported and measures have not handled yet.
     pub reported: Vec<measure::Event<'static>>,
-    /// Number of the pause in the PFC frame that is being processed, if a measure numbers pauses.
+    /// Index of the pause in the PFC frame that is being processed, if a measure counts pauses.
     pub reading: Option<u32>,
     pub events: u64,
-    /// One common sequence of random numbers that replays ns-3; `None`: each node has its own
-    /// stream.
+    /// One common sequence of random numbers, to replay a run of ns-3; `None`: each node has its
+    /// own stream.
     pub replayed: Option<StreamHeads>,
 }
 
 impl<C: Calendar> Core<C> {
-    /// Counts a change of a port's pause mask.
+    /// Counts a change of the set of paused classes of a port.
     // ENG-32
     pub fn pause(&mut self, link: LinkId, before: ClassSet, after: ClassSet) {
         let now = self.now;
@@ -112,7 +112,7 @@ impl<C: Calendar> Core<C> {
         }
     }
 
-    /// Adds an event if a measure of the run observes its kind.
+    /// Stores an event if a measure of the run handles its kind.
     #[inline(always)]
     fn report(&mut self, event: measure::Event<'static>) {
         if self.wants.intersects(event.kind()) {
@@ -169,12 +169,12 @@ impl<C: Calendar> Core<C> {
 pub(super) struct NodeSink<'a, C> {
     pub core: &'a mut Core<C>,
     pub node: LocalNode,
-    /// Link of the node's first port.
+    /// Link of port 0 of the node.
     pub base: LinkId,
 }
 
 impl<'a, C> NodeSink<'a, C> {
-    /// Creates the sink of a node, and looks up the node's first port.
+    /// Creates the sink of a node, and looks up the link of the node's port 0.
     pub fn of(core: &'a mut Core<C>, node: LocalNode) -> Self {
         let base = core.nodes[node].base;
         Self { core, node, base }
@@ -182,11 +182,10 @@ impl<'a, C> NodeSink<'a, C> {
 }
 
 impl<C: Calendar> NodeSink<'_, C> {
-    /// Counts a packet that this node drops. `link` is the port by which the packet was to leave,
-    /// or left.
+    /// Counts a packet that this node drops. `link` is the egress port of the packet.
     pub fn note_drop(&mut self, packet: &Packet, link: Option<LinkId>, cause: DropCause) {
         self.core.drops[cause as usize] += 1;
-        let excused = cause == DropCause::NoRoute && self.core.links_fail; // LNK-30
+        let excused = cause == DropCause::NoRoute && self.core.links_fail; // LNK-30: link failed
         if cause != DropCause::Link && !excused {
             self.core.broken_promises += u64::from(self.core.lossless >> packet.class() & 1);
         }
@@ -227,7 +226,7 @@ impl<C: Calendar> Sink for NodeSink<'_, C> {
     #[inline]
     fn wake(&mut self, at: Time) {
         let node = &mut self.core.nodes[self.node];
-        // ENG-09
+        // ENG-09: keep the later time, if any
         if at < node.armed_ps {
             node.then_ps = std::mem::replace(&mut node.armed_ps, at);
             let at = at.max(self.core.now);
@@ -245,7 +244,7 @@ impl<C: Calendar> Sink for NodeSink<'_, C> {
 
     fn unit(&mut self) -> f64 {
         match &mut self.core.replayed {
-            Some(heads) => heads.next_unit(), // NS3-18
+            Some(heads) => heads.next_unit(), // NS3-18: common sequence
             None => self.core.nodes[self.node].stream.unit(),
         }
     }
@@ -256,7 +255,7 @@ impl<C: Calendar> Sink for NodeSink<'_, C> {
     }
 
     fn keep(&mut self, id: PacketId, cause: DropCause) -> bool {
-        // LNK-26
+        // LNK-26: without link failures, packets without a route are not announced
         let announced =
             self.core.notices.on && (cause != DropCause::NoRoute || self.core.links_fail);
         if announced {

@@ -1,5 +1,5 @@
-//! Ideal retransmission: notices of dropped packets to their senders. Notices take no bytes, wait
-//! in no queue, and are never lost. No real network has them.
+//! Ideal retransmission: notices of dropped packets to their senders. Notices have no size, wait in
+//! no queue, and are never lost. No real network has such notices.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -26,14 +26,14 @@ struct Notice {
     id: PacketId,
 }
 
-/// All notices of drops that have not arrived.
+/// All notices of drops that have not reached their senders.
 #[derive(Debug)]
 pub(super) struct Notices {
     /// True if senders are notified of drops.
     pub on: bool,
-    /// Delay of a notice; `None`: the propagation delay of the path back.
+    /// Delay of a notice; `None`: the propagation delay of the path back to the sender.
     delay_ps: Option<Time>,
-    /// Packets dropped in the current event, with the switches that dropped them.
+    /// Packets that were dropped in the current event, with the switches that dropped them.
     pub dropped: Vec<(LocalNode, PacketId)>,
     under_way: BinaryHeap<Reverse<Notice>>,
 }
@@ -49,8 +49,8 @@ impl Notices {
         }
     }
 
-    /// Sends notices of the packets that were just dropped. Calls `wake` with the arrival time of
-    /// each notice.
+    /// Sends notices of the packets that were dropped in the current event. Calls `wake` with the
+    /// arrival time of each notice.
     pub fn send(
         &mut self,
         now: Time,
@@ -87,14 +87,14 @@ impl Notices {
         Some((next.host, next.port, next.id))
     }
 
-    /// Returns the number of records that belong to notices in flight.
+    /// Returns the number of packet records that belong to notices in flight.
     pub fn len(&self) -> u64 {
         self.under_way.len() as u64
     }
 }
 
 /// Returns the propagation delay from a switch to the endpoint that sent a packet, over the links
-/// that a packet of the same flow would take in that direction.
+/// that a packet of the same flow would use in that direction.
 // REC-31
 fn way_back_ps(
     (graph, switches, links): (&Graph, &[Switch], &Links),
@@ -107,7 +107,7 @@ fn way_back_ps(
         ..*packet
     };
     let (mut node, mut delay_ps) = (from, 0);
-    // The run has one partition, which counts nodes as the network does.
+    // The run has one partition, in which a node has the same index as in the network.
     while let Some(switch) = node.switch(graph.hosts() as usize) {
         let Some(port) = switches[switch].way(&back, packet.dst) else {
             break;

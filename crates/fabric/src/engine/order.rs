@@ -1,5 +1,5 @@
-//! Runs the events of one instant in the order of scheduling, as the ns-3 simulator does (rules in
-//! `specs/ns3.md`).
+//! Runs the events of one instant in the order in which they were scheduled, as the ns-3 simulator
+//! does (rules in `specs/ns3.md`).
 
 use dataplane::units::Time;
 use kernel::calendar::{Calendar, Event, phase};
@@ -7,14 +7,14 @@ use kernel::calendar::{Calendar, Event, phase};
 use super::measure;
 use super::partition::Partition;
 
-/// Steps of a flow start. Each step is an event of its own. This is the first one.
+/// First step of a flow start. Each step is an event of its own.
 const ANNOUNCED: u32 = 0;
 const INSTALLED: u32 = 1;
 const RUNS: u32 = 2;
 
 impl<C: Calendar> Partition<C> {
-    /// Handles every event before `limit` in the order of the calendar. Ports that an event kicks
-    /// choose a frame before the next event.
+    /// Handles every event before `limit` in the order of the calendar. After each event, the ports
+    /// that it kicked choose a frame.
     // NS3-04
     pub(super) fn run_in_order(&mut self, limit: Time) {
         while let Some(event) = self.core.calendar.here.pop_before(limit) {
@@ -32,8 +32,9 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// Starts the flows of this instant; all of them were scheduled before the run began. The
-    /// scheduled event of the first flow then finds no flow to start, and schedules the next one.
+    /// Starts the flows of this instant, because all flow starts were scheduled before the run
+    /// began. The scheduled event of the first flow then finds no flow to start, and schedules the
+    /// next one.
     // FGC-31
     fn start_before_others(&mut self) {
         while let Some(flow) = self.next_due() {
@@ -44,8 +45,8 @@ impl<C: Calendar> Partition<C> {
     }
 
     /// Serves the kicked ports in the order of their kicks, starting at index `from` of the list.
-    /// Ports that a choice kicks, such as by the resume of an ingress, choose before its frame is
-    /// on the link.
+    /// If the choice of a frame kicks other ports (for example by a resume frame to an upstream
+    /// node), these ports choose before the frame is on the link.
     // NS3-04
     fn serve_in_order(&mut self, from: usize) {
         let mut at = from;
@@ -54,7 +55,8 @@ impl<C: Calendar> Partition<C> {
             self.emit(measure::Event::QueueTouched { link });
             let l = &mut self.core.links.near[link];
             l.kicked = false;
-            // The port is busy until its port-free event, including the instant of that event.
+            // The port is busy until its port-free event, even if its transmission ends in this
+            // instant.
             if l.armed {
                 continue;
             }
@@ -68,9 +70,9 @@ impl<C: Calendar> Partition<C> {
         self.core.links.kicks.truncate(from);
     }
 
-    /// Starts a flow in three steps. Each step is an event of the same instant that the previous
-    /// step schedules, so it runs after all events that were already scheduled for the instant.
-    /// Only the next flow is scheduled at any time.
+    /// Starts a flow in three steps. The previous step schedules each step as an event of the same
+    /// instant, so the step runs after all events that were already scheduled for the instant. Only
+    /// the next flow is scheduled at any time.
     // NS3-05
     pub(super) fn step_flow_start(&mut self, step: u32) {
         let now = self.core.now;

@@ -1,5 +1,6 @@
-//! Frames that cross from one partition into another: each is copied with all that belongs to its
-//! record, waits for the end of the window, and gets a record of the other partition's arena.
+//! Frames that are sent from one partition to another: each frame is copied with all data of its
+//! packet record, waits for the end of the synchronisation window, and gets a record in the arena
+//! of the other partition.
 
 use std::collections::VecDeque;
 
@@ -11,11 +12,11 @@ use super::carried::Carried;
 use super::measure::Journey;
 use crate::ids::LinkId;
 
-/// Number of frames by which free records are prefetched in advance.
+/// Number of frames in advance for which free packet records are prefetched.
 const AHEAD: usize = 6;
 
-/// A frame is copied after this number of further frames has been sent. Meanwhile the memory beside
-/// its record, which is no longer cached, is prefetched.
+/// A frame is copied after this number of further frames has been sent. Meanwhile the data outside
+/// its packet record, which are no longer cached, are prefetched.
 const LATER: usize = 8;
 
 /// Copy of a frame that will arrive at the end of a link in another partition.
@@ -32,18 +33,18 @@ struct CrossingFrame {
 #[derive(Debug, Default)]
 pub(super) struct FrameBatch {
     frames: Vec<CrossingFrame>,
-    /// Path and number of hops of the telemetry of each frame that has telemetry, in the order of
-    /// the frames.
+    /// Path ID and number of hops of the telemetry (INT) of each frame that has telemetry, in the
+    /// order of the frames.
     stacks: Vec<(u16, u8)>,
-    /// Hops of all telemetry, in the order of the frames.
+    /// Telemetry (INT) of all hops of these frames, in the order of the frames.
     hops: Vec<IntHop>,
-    /// Lists that control frames between neighbours carry, in the order of the frames: for each
-    /// list its length, then its words.
+    /// Lists in control frames between neighbours, in the order of the frames: for each list its
+    /// length, then its words.
     lists: Vec<u32>,
     /// Journeys (delay so far) of the followed packets, with the arrival times and links of the
     /// packets, in the order of the frames.
     journeys: VecDeque<(Time, LinkId, Journey)>,
-    /// Messages that ranks send to hosts of the other partition, each with the number of its flow.
+    /// Messages that ranks send to hosts of the other partition, each with its flow ID.
     pub messages: Vec<(u32, Carried)>,
 }
 
@@ -59,7 +60,7 @@ impl FrameBatch {
         self.journeys.push_back((at, link, journey));
     }
 
-    /// Copies a packet with all data of its record.
+    /// Adds a copy of a packet with all data of its record.
     // PAR-04
     fn pack(&mut self, at: Time, link: LinkId, id: PacketId, arena: &Arena) {
         let packet = *arena.hot(id);
@@ -81,8 +82,8 @@ impl FrameBatch {
         });
     }
 
-    /// Allocates a record for every frame, and calls `arrives` with its time, link, record and
-    /// journey.
+    /// Allocates a record for every frame, and calls `arrives` with arrival time, link, record and
+    /// journey of the frame.
     pub fn unpack(
         &mut self,
         arena: &mut Arena,
@@ -109,7 +110,8 @@ impl FrameBatch {
                 arena.set_list(id, list);
                 lists = rest;
             }
-            // A link has one arrival at an instant.
+            // At most one frame arrives on a link in an instant, so time and link identify the
+            // frame.
             let (at, link) = (frame.at, frame.link);
             let first = self.journeys.front();
             let is_followed = first.is_some_and(|of| (of.0, of.1) == (at, link));
@@ -126,7 +128,7 @@ impl FrameBatch {
 /// A frame that was sent to another partition and is not copied yet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Leaving {
-    /// Number of the partition to which the frame goes.
+    /// Index of the partition to which the frame is sent.
     pub to: u32,
     pub link: LinkId,
     /// Time at which the frame arrives.
@@ -137,15 +139,15 @@ pub(super) struct Leaving {
 /// Frames that a partition sends to other partitions in the current window.
 #[derive(Debug)]
 pub(super) struct Outbox {
-    /// Frames that were sent last and are not copied yet, in order.
+    /// Frames that were sent last and have not been copied yet, in the order of sending.
     leaving: VecDeque<Leaving>,
     /// Number of frames that may wait in `leaving` before the first one is copied.
     later: usize,
-    /// Copied frames, by the partition to which they go.
+    /// Copied frames, by destination partition.
     pub to: Vec<FrameBatch>,
-    /// Earliest arrival of a frame that was sent in this window.
+    /// Earliest arrival time of a frame that was sent in this window.
     first_ps: Time,
-    /// End of the window: no frame may arrive earlier.
+    /// End of the synchronisation window. No frame may arrive earlier.
     window_ps: Time,
     /// Number of frames sent to other partitions.
     pub crossed: u64,
@@ -165,7 +167,7 @@ impl Outbox {
         }
     }
 
-    /// Disables copying: all frames stay until they are [taken out](Self::take_out).
+    /// Disables copying: all frames stay in `leaving` until they are [taken out](Self::take_out).
     pub fn keep_all(&mut self) {
         self.later = usize::MAX;
     }
@@ -175,14 +177,15 @@ impl Outbox {
         self.leaving.pop_front()
     }
 
-    /// Starts a window. No frame that is sent in it may arrive before its end.
+    /// Starts a synchronisation window that ends at `window_ps`. Frames sent in it must not arrive
+    /// earlier.
     pub fn begin(&mut self, window_ps: Time) {
         self.first_ps = Time::MAX;
         self.window_ps = window_ps;
     }
 
-    /// Returns the earliest arrival of a frame that was sent in this window; [`Time::MAX`] if there
-    /// is no frame.
+    /// Returns the earliest arrival time of a frame that was sent in this window; [`Time::MAX`] if
+    /// no frame was sent.
     pub fn first_ps(&self) -> Time {
         self.first_ps
     }
@@ -207,7 +210,7 @@ impl Outbox {
         }
     }
 
-    /// Copies the frame that was sent first. Returns true if there was one.
+    /// Copies the frame that was sent first among those not copied. Returns false if there is none.
     fn pack_first(&mut self, arena: &mut Arena) -> bool {
         let Some(Leaving { to, link, at, id }) = self.leaving.pop_front() else {
             return false;
@@ -217,7 +220,7 @@ impl Outbox {
         true
     }
 
-    /// Copies all frames that were sent.
+    /// Copies all frames that have not been copied.
     pub fn pack_all(&mut self, arena: &mut Arena) {
         while self.pack_first(arena) {}
     }
@@ -248,7 +251,7 @@ mod tests {
         (packet, cold)
     }
 
-    /// Creates a record with telemetry of `hops` hops, or with a list of `hops` queues.
+    /// Creates a packet record with telemetry of `hops` hops, or with a list of `hops` queues.
     fn made(arena: &mut Arena, like: Packet, psn: u32, hops: u32) -> PacketId {
         let (packet, cold) = frame(like, psn);
         let id = arena.alloc(packet, cold);
@@ -271,7 +274,8 @@ mod tests {
     #[test]
     fn a_copy_has_all_that_lies_beside_the_record() {
         let (mut here, mut there) = (Arena::new(), Arena::new());
-        // Records are used again over there: what an earlier packet left must not shine through.
+        // The other partition reuses records. Data of earlier packets in them must not remain
+        // visible.
         let old: Vec<PacketId> = (0..6).map(|n| made(&mut there, DATA, n, 8)).collect();
         old.into_iter().for_each(|id| there.free(id));
         let mut outbox = Outbox::new(2);

@@ -1,14 +1,16 @@
-//! Chooses between two probes: all threads of a run work, or one thread does all work. The choice
-//! affects only speed.
+//! Selects, at each probe, if all threads of a run work until the next probe, or if one thread does
+//! all work. The choice affects only speed.
 
-/// Minimum number of events per thread and window for which several threads can be faster.
+/// Minimum number of events per thread and synchronisation window for which several threads can be
+/// faster than one.
 const SCANT: u64 = 8;
-/// Number of events per thread and window from which on several threads are always faster.
+/// Number of events per thread and synchronisation window above which several threads are always
+/// faster than one.
 const AMPLE: u64 = 2_000;
 /// Number of events after which a mode is evaluated.
 const STINT: u64 = 20_000;
-/// Number of stints (evaluation intervals) after which the slower mode is tried again: initially,
-/// and at most. The number doubles each time that the mode is still slower.
+/// Number of stints (evaluation intervals) after which the slower mode is tried again: initial and
+/// maximum value. The number doubles each time that the mode is still slower.
 const PATIENCE: (u32, u32) = (8, 512);
 
 /// Distribution of work between two probes.
@@ -39,7 +41,7 @@ pub(super) struct Pace {
     better: Mode,
     /// The mode to use until the next probe.
     next: Mode,
-    /// Nanoseconds per event of both modes when they were last used.
+    /// Cost of both modes when they were last used, in nanoseconds per event.
     cost: [Option<f64>; 2],
     /// Number of events in the current stint.
     events: u64,
@@ -70,7 +72,7 @@ impl Pace {
         self.next
     }
 
-    /// Records the work of one mode between two probes.
+    /// Records the measured work between two probes: events, synchronisation windows and time.
     pub fn note(&mut self, events: u64, windows: u64, took_ns: u64) {
         if self.forced || windows == 0 {
             return;
@@ -93,7 +95,7 @@ impl Pace {
         }
     }
 
-    /// Evaluates a stint that is over, and selects the next mode.
+    /// Evaluates the stint (evaluation interval) that has ended, and selects the next mode.
     fn judge(&mut self) {
         let mode = self.next;
         self.cost[mode as usize] = Some(self.took_ns as f64 / self.events as f64);
@@ -126,8 +128,8 @@ impl Pace {
 mod tests {
     use super::*;
 
-    /// Runs many intervals of 10 windows with `share` events for each of two threads. Returns the
-    /// fraction of the events that both threads processed together.
+    /// Runs many intervals of 10 synchronisation windows with `share` events for each of two
+    /// threads. Returns the fraction of the events for which both threads worked.
     fn part_together(pace: &mut Pace, share: u64, alone_ns: u64, together_ns: u64) -> f64 {
         let (mut all, mut together) = (0, 0);
         for _ in 0..20_000 {
@@ -152,9 +154,9 @@ mod tests {
     fn the_faster_way_is_found_and_nearly_always_taken() {
         let mut pace = Pace::new(2, false);
         assert!(part_together(&mut pace, 100, 60, 35) > 0.97);
-        // The machine gets busy: threads wait long for each other.
+        // The machine is loaded: threads wait long for each other.
         assert!(part_together(&mut pace, 100, 60, 600) < 0.05);
-        // And free again.
+        // The machine is idle again.
         assert!(part_together(&mut pace, 100, 60, 35) > 0.9);
     }
 

@@ -1,10 +1,10 @@
-//! A partition: a part of the network with everything that its nodes need (state machines, packets,
-//! calendar, counters).
+//! A partition: a set of nodes that one thread simulates, with all their data (state machines,
+//! packets, calendar, counters).
 //!
-//! Nodes have their own numbers in a partition (see [`Places`]), hosts first. Links keep their
-//! numbers of the network, and each partition has a record of every link. Only the partition of the
-//! sending node uses the sender's half of a record, and only the partition of the receiving node
-//! uses the receiver's half.
+//! A node has an index in its partition (see [`Places`]); hosts come first. Links keep their IDs of
+//! the network, and each partition has a record of every link. Only the partition of the sending
+//! node uses the sender's half of a record, and only the partition of the receiving node uses the
+//! receiver's half.
 
 use std::sync::Arc;
 
@@ -25,9 +25,9 @@ use super::ranks::Ranks;
 use crate::ids::LinkId;
 use crate::topology::Graph;
 
-/// A part of a network in simulated time.
+/// A set of nodes that one thread simulates, with all their data.
 pub(super) struct Partition<C> {
-    /// Shared state of the sinks of its nodes.
+    /// State that the sinks of all nodes of the partition share.
     pub core: Core<C>,
     pub graph: Arc<Graph>,
     pub places: Arc<Places>,
@@ -40,9 +40,9 @@ pub(super) struct Partition<C> {
     /// Enabled measures; `None`: no measure is enabled.
     pub measures: Option<Box<Measures>>,
     pub reply: Reply,
-    /// Ports that choose a frame in the current round.
+    /// Ports that choose a frame in the current round of the instant.
     pub round: Vec<LinkId>,
-    /// Time of the last arrival or start of a flow.
+    /// Time of the last arrival of a packet or start of a flow.
     pub progress_ps: Time,
     pub flows: FlowState,
     /// Ranks on hosts of the partition; `None`: there is no workload.
@@ -63,16 +63,17 @@ pub(super) struct LinkFaults {
 /// Settings of prefetching. They change the speed but not the results.
 #[derive(Debug)]
 pub(super) struct Prefetching {
-    /// True if state is prefetched. This is faster if the state is larger than the caches.
+    /// True if state is prefetched. Prefetching is faster if the state is larger than the CPU
+    /// caches.
     pub on: bool,
-    /// True if queues are prefetched too, if a class has several queues. This is useful only
+    /// True if also queues are prefetched where a class has several queues. This is useful only
     /// without lanes, because the queues of a lane stay in the caches.
     pub queues: bool,
-    /// Memory that the event after the current one will touch; see [`Partition::prefetch`].
+    /// Memory that the event after the current one will access; see [`Partition::prefetch`].
     pub next: NextAccess,
 }
 
-/// Memory at a switch that one of the next events will touch, as far as it is known.
+/// Known memory accesses of one of the next events at a switch.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum NextAccess {
     Nothing,
@@ -82,7 +83,7 @@ pub(super) enum NextAccess {
         port: u16,
         id: PacketId,
     },
-    /// This port will send.
+    /// This port will send a packet.
     Dequeue {
         switch: u32,
         port: u16,
@@ -97,12 +98,12 @@ pub(super) struct Settings {
     /// True if flow starts precede all other events of their instant.
     pub starts_first: bool,
     /// True if packets of a flow may use several paths at the same time. The ideal FCT of one path
-    /// is then not a bound.
+    /// is then not a lower bound.
     pub spraying: bool,
     /// Time from the arrival of a PFC frame to its effect.
     pub pause_response_ps: Time,
     /// True if links retransmit damaged frames.
     pub replays: bool,
-    /// The longest time that the watchdog of a switch waits before it acts.
+    /// Maximum time before the PFC watchdog of a switch acts on a storm of pauses.
     pub watchdog_patience_ps: Time,
 }

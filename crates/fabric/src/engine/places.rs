@@ -5,7 +5,7 @@ use dataplane::ids::IndexVec;
 use crate::ids::{LocalNode, NodeId};
 use crate::topology::Graph;
 
-/// Place of a node: its partition, index and lane.
+/// Where a node is simulated: its partition, its index in the partition, and its lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     /// Partition of the node.
@@ -16,8 +16,8 @@ pub(super) struct Place {
     pub lane: u8,
 }
 
-/// The places of all nodes. In each partition hosts precede switches, both in the order of their
-/// numbers in the network.
+/// Where each node is simulated. In each partition hosts precede switches, and both are sorted by
+/// node ID.
 #[derive(Debug)]
 pub(super) struct Places {
     of: IndexVec<NodeId, Place>,
@@ -28,13 +28,13 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// Puts the whole network into one partition.
+    /// Assigns all nodes to one partition and one lane.
     pub fn one(graph: &Graph) -> Self {
         let all = IndexVec::from(vec![0; graph.nodes() as usize]);
         Self::new(graph, &all, &all)
     }
 
-    /// Places each node in its partition of `part_of` and its lane of `lane_of`. Partitions are
+    /// Assigns each node to its partition (`part_of`) and its lane (`lane_of`). Partitions are
     /// numbered from 0 without gaps.
     pub fn new(
         graph: &Graph,
@@ -81,13 +81,13 @@ impl Places {
         self.nodes.len()
     }
 
-    /// Returns the place of a node.
+    /// Returns partition, index and lane of a node.
     pub fn of(&self, node: NodeId) -> Place {
         self.of[node]
     }
 
-    /// Returns the nodes of a partition in the order of their numbers there, which is the order of
-    /// the network.
+    /// Returns the nodes of a partition, sorted by their index in the partition. Hosts and switches
+    /// each are sorted by node ID.
     pub fn nodes(&self, part: u32) -> &[NodeId] {
         &self.nodes[part as usize]
     }

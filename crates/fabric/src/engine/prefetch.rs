@@ -1,4 +1,5 @@
-//! Prefetches the memory that the next events will touch. It changes the speed but not the results.
+//! Prefetches the memory that the next events will access. It changes the speed but not the
+//! results.
 
 use dataplane::packet::Kind;
 use dataplane::prefetch::{prefetch, prefetch_whole};
@@ -7,13 +8,14 @@ use kernel::calendar::{Calendar, Event, phase};
 use super::partition::{NextAccess, Partition};
 use crate::ids::LinkId;
 
-/// Number of remaining events of a bucket at which the events of the next bucket are prefetched.
-const EVENTS_BEFORE: usize = 24;
-/// Number of remaining events of a bucket at which the packets and links of the next events are
+/// Number of remaining events of a calendar bucket at which the events of the next bucket are
 /// prefetched.
+const EVENTS_BEFORE: usize = 24;
+/// Number of remaining events of a calendar bucket at which the packets and links of the next
+/// events are prefetched.
 const LINKS_BEFORE: usize = 16;
-/// Number of remaining events of a bucket at which the nodes of the next events are prefetched. An
-/// event takes about as long as one or two cache misses.
+/// Number of remaining events of a calendar bucket at which the nodes of the next events are
+/// prefetched. An event takes about as long as one or two cache misses.
 const NODES_BEFORE: usize = 8;
 
 impl<C: Calendar> Partition<C> {
@@ -94,7 +96,7 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// Returns what to prefetch one event later.
+    /// Returns the memory at a switch port that should be prefetched one event later.
     #[inline(always)]
     fn prefetch_port(&self, event: Event) -> NextAccess {
         match event.phase() {

@@ -10,14 +10,14 @@ use crate::ids::NodeId;
 use crate::record::{BufferSample, Recorder};
 use crate::topology::Graph;
 
-/// Minimum number of bytes of a long queue.
+/// Minimum number of bytes of a long queue, whose contents are cached between probes.
 const LONG_BYTES: u64 = 1 << 16;
 
-/// Maximum counted number of active flows. Larger numbers count as this one.
+/// Largest value of the histogram of active flows. Higher numbers of flows count as this value.
 const MOST_FLOWS: usize = 4096;
 
-/// Interval, in probes, at which the active flows of a port are counted. The ports take turns,
-/// because counting visits every queued packet.
+/// The active flows of a port are counted at every 8th probe, alternately for the ports, because
+/// counting visits every queued packet.
 const TURN: usize = 8;
 
 /// A set of numbers that can be cleared in constant time.
@@ -74,7 +74,7 @@ impl Stamps {
     }
 }
 
-/// Returns true if the active flows of a port are counted in this round.
+/// Returns true if the active flows of port `number` are counted in this round.
 const fn has_turn(number: usize, round: usize) -> bool {
     (number + round).is_multiple_of(TURN)
 }
@@ -82,7 +82,8 @@ const fn has_turn(number: usize, round: usize) -> bool {
 /// The probes of a run.
 #[derive(Debug)]
 pub(super) struct Probes {
-    /// Per port of all switches: element n counts the probes that saw n active flows.
+    /// Histogram of active flows, per port of all switches: element n is the number of probes at
+    /// which n flows were active.
     active: Vec<Vec<u64>>,
     ports: Vec<u16>,
     first_switch: u32,
@@ -149,15 +150,15 @@ impl Probes {
         recorder.rows(&self.samples);
     }
 
-    /// Returns the switch with the fullest buffer at the last probe, and its bytes; `None`: all
-    /// buffers were empty.
+    /// Returns the switch with the most buffered bytes at the last probe, and these bytes; `None`:
+    /// all buffers were empty.
     pub fn fullest(&self) -> Option<(NodeId, u64)> {
         let held = self.samples.iter().map(|s| (s.node, s.used_bytes));
         held.filter(|&(_, bytes)| bytes > 0)
             .max_by_key(|&(node, bytes)| (bytes, std::cmp::Reverse(node)))
     }
 
-    /// Counts the active flows of long queues at the ports whose turn it is.
+    /// Counts the active flows of long queues, at the ports that are counted in this round.
     fn look_at_long<C>(&mut self, net: &Network<C>) {
         let switches = net.each_switch().zip(&self.ports);
         let ports = switches.flat_map(|((_, switch, arena), &ports)| {
@@ -187,7 +188,7 @@ impl Probes {
         recorder: &mut dyn Recorder,
     ) {
         for (port, counts) in self.active.iter_mut().enumerate() {
-            // ENG-31: count the probes in which it is the turn of this port.
+            // ENG-31: number of these probes at which the active flows of this port are counted.
             let first = (TURN - (port + self.round) % TURN) % TURN;
             let turns = (probes + (TURN - 1 - first) as u64) / TURN as u64;
             if turns > 0 {
@@ -195,7 +196,7 @@ impl Probes {
                 counts[0] += turns;
             }
         }
-        // The sum is only used modulo `TURN`.
+        // `round` is only used modulo `TURN`.
         self.round += (probes % TURN as u64) as usize;
         self.samples.clear();
         let nodes = self.first_switch..self.first_switch + self.ports.len() as u32;
@@ -211,8 +212,8 @@ impl Probes {
         recorder.rows(&self.samples);
     }
 
-    /// Returns the number of flows with at least one data packet queued at a port. `number` is the
-    /// index of the port among all switch ports.
+    /// Returns the number of active flows of a port: those with at least one queued data packet.
+    /// `number` is the index of the port among all switch ports.
     fn active_flows(&mut self, number: u32, switch: &Switch, port: u16, arena: &Arena) -> usize {
         self.seen.clear();
         let (seen, long) = (&mut self.seen, &mut self.long);

@@ -1,10 +1,10 @@
-//! Events of ranks. A message that a rank sends becomes a flow. The receiving rank is notified of
-//! its last byte, and the sending rank of the last ACK.
+//! Events of ranks (processes of a workload). A message that a rank sends becomes a flow. The
+//! engine notifies the receiving rank of the last byte, and the sending rank of the last ACK.
 //!
 //! The ranks of a host act once in an instant, in the phase of flow starts, that is, after all
-//! arrivals of the instant. A rank touches only its own host. The description of a message is sent
-//! with it. A receiver in another partition gets the description at the end of the window in which
-//! the flow starts. No packet arrives earlier.
+//! arrivals of the instant. A rank changes only the state of its own host. The description of a
+//! message is sent with the message. A receiver in another partition gets the description at the
+//! end of the synchronisation window in which the flow starts, before the first packet arrives.
 
 use dataplane::units::{NEVER, Time};
 use kernel::calendar::{Calendar, Event, phase};
@@ -43,7 +43,7 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// Handles flows whose last byte has arrived at their receivers.
+    /// Handles flows whose last byte has arrived at the receiver.
     // RNK-03, RNK-07
     pub(super) fn note_delivered(&mut self) {
         let mut delivered = std::mem::take(&mut self.core.delivered);
@@ -73,8 +73,8 @@ impl<C: Calendar> Partition<C> {
         self.core.delivered = delivered;
     }
 
-    /// Handles the last ACK of a message: notifies the sending rank, and the receiving rank if it
-    /// waits for this ACK.
+    /// Handles the last ACK of a message: notifies the sending rank, and also the receiving rank if
+    /// its receive ends with this ACK.
     // RNK-04, RNK-18
     pub(super) fn message_acknowledged(&mut self, flow: &Flow) {
         let Some(ranks) = &mut self.ranks else { return };
@@ -90,21 +90,21 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// Adds an event for the ranks of a host, which act in this instant.
+    /// Stores an event for the ranks of a host, and lets them act in this instant.
     fn notify(&mut self, node: LocalNode, news: News) {
         let Some(ranks) = &mut self.ranks else { return };
         ranks.hosts[node].news.push(news);
         self.schedule(node, self.core.now);
     }
 
-    /// Registers a message to a host of this partition.
+    /// Stores the description of a message that will arrive at a host of this partition.
     pub(super) fn expect_message(&mut self, flow: u32, carried: Carried) {
         if let Some(ranks) = &mut self.ranks {
             ranks.coming.insert(flow, carried);
         }
     }
 
-    /// Runs the ranks of a host after events at the host, and at scheduled times.
+    /// Runs the ranks of a host, and the ranks of other hosts that they trigger.
     // RNK-05
     pub(super) fn ranks_act(&mut self, node: LocalNode) {
         self.progress_ps = self.core.now.max(self.progress_ps);
@@ -114,7 +114,7 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// Runs the ranks of a host. Hosts that a trigger affects are added to `hosts`.
+    /// Runs the ranks of a host. Adds the hosts that one of its triggers releases to `hosts`.
     fn ranks_of_host_act(&mut self, node: LocalNode, hosts: &mut Vec<LocalNode>) {
         let Some(ranks) = &mut self.ranks else { return };
         ranks.act(node, self.core.now);

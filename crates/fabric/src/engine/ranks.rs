@@ -17,32 +17,31 @@ use crate::ids::{LocalNode, NodeId};
 use crate::record::{OperationRecord, RankRecord};
 use crate::workload::{Job, Jobs};
 
-/// An event that a rank must handle.
+/// An event for a rank on a host.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum News {
     Received(Carried),
     /// A message that the rank sent has arrived: the job, the sending rank, and the message.
     Sent(u32, u32, MessageId),
-    /// A trigger has fired: the job, the rank, and the operation that may begin.
+    /// A trigger has fired: the job, the rank, and the operation that may start.
     Released(u32, u32, u32),
 }
 
 /// The ranks of a partition.
 pub(super) struct Ranks {
     jobs: Jobs,
-    /// Jobs whose messages share queue pairs.
+    /// Per job, true if its messages share queue pairs.
     sharing: Vec<bool>,
-    /// Number of hosts in the whole network, over all partitions.
+    /// Number of hosts in the whole network, including those of other partitions.
     hosts_in_all: u32,
     /// The ranks on each host of this partition.
     pub hosts: IndexVec<LocalNode, HostRanks>,
-    /// Messages to hosts of this partition that their ranks have not received, by the number of
-    /// their flow.
+    /// Messages to hosts of this partition that the ranks have not received, by flow ID.
     pub coming: MixedMap<u32, Carried>,
-    /// Messages of hosts of this partition whose last ACK has not arrived, by the number of their
-    /// flow.
+    /// Messages of hosts of this partition whose last ACK has not arrived, by flow ID: job, sending
+    /// rank, message.
     pub going: MixedMap<u32, (u32, u32, MessageId)>,
-    /// Number of ranks that have not finished.
+    /// Number of ranks with unfinished operations.
     pub unfinished: u32,
     /// Finished operations that no recorder has received.
     pub ended: Ended,
@@ -56,7 +55,7 @@ pub(super) struct Ranks {
 
 /// The ranks on one host.
 pub(super) struct HostRanks {
-    /// Number of the host in the network.
+    /// ID of the host.
     pub host: NodeId,
     pub ranks: Vec<Placed>,
     pub news: Vec<News>,
@@ -64,23 +63,23 @@ pub(super) struct HostRanks {
     pub scheduled: Vec<Time>,
     /// Number of messages that the host has sent.
     sent: u32,
-    /// Number at the NIC of each queue pair that several messages of the host share.
+    /// Index at the NIC of each queue pair that several messages of the host share.
     pairs: MixedMap<QueuePair, u32>,
 }
 
-/// A rank on its host.
+/// A rank of a workload on its host.
 pub(super) struct Placed {
     job: u32,
     rank: Rank,
     number: u32,
     started: bool,
     finished: bool,
-    /// Time at which the rank must be called next.
+    /// Time at which the rank must be called next, without an external event.
     pub wake_ps: Time,
     times: Times,
 }
 
-/// Times of the activities of a rank.
+/// Start time of a rank, and the time that it spent on different activities.
 #[derive(Debug, Default)]
 struct Times {
     end_ps: Time,
@@ -88,7 +87,7 @@ struct Times {
     busy: Covered,
 }
 
-/// Total time covered by intervals, which are added in the order of their ends.
+/// Total duration of a union of time intervals. Intervals are added in the order of their ends.
 // RNK-11
 #[derive(Debug, Default)]
 struct Covered {
@@ -113,7 +112,7 @@ impl Covered {
     }
 }
 
-/// The triggers of all jobs.
+/// Creates the triggers of all jobs.
 fn triggers(jobs: &Jobs) -> Vec<Triggers> {
     let of = |job: &Job| {
         let triggers = Triggers::new(&job.workload, &*job.source);
@@ -125,7 +124,7 @@ fn triggers(jobs: &Jobs) -> Vec<Triggers> {
     jobs.jobs.iter().map(of).collect()
 }
 
-/// Describes why the ranks of all jobs are blocked.
+/// Describes why the unfinished ranks of all jobs wait.
 // RNK-10
 pub(super) fn explain_waits<'a>(
     jobs: &'a Jobs,
@@ -140,7 +139,8 @@ pub(super) fn explain_waits<'a>(
     (0..).zip(jobs.jobs.iter()).flat_map(of).collect()
 }
 
-/// The messages, timers and trigger activations that the ranks of a host request in one call.
+/// The actions that the ranks of a host request in one call: messages, timers and trigger
+/// activations.
 struct Wishes<'a> {
     outgoing: &'a mut Vec<Carried>,
     wake_ps: &'a mut Time,
@@ -198,7 +198,7 @@ impl Actions for Wishes<'_> {
     }
 
     fn failed(&mut self, error: traffic::Error) {
-        // Only the first reason counts.
+        // Only the first error is kept.
         let _ = self.jobs.error.set(error.to_string());
     }
 }
@@ -252,7 +252,7 @@ impl Ranks {
         Some(Box::new(ranks))
     }
 
-    /// Runs the ranks of a host until they have no more work at this time. Their messages to other
+    /// Runs the ranks of a host until no operation can proceed at this time. Messages to other
     /// hosts are then in `outgoing`.
     pub fn act(&mut self, node: LocalNode, now: Time) {
         let on = &mut self.hosts[node];
@@ -312,7 +312,7 @@ impl Ranks {
                     false => rank.start(now, wishes),
                 });
             }
-            // RNK-06: messages between ranks of one host are not sent on the network.
+            // RNK-06: messages between ranks of one host do not use the network.
             let (jobs, news) = (&self.jobs.jobs, &mut on.news);
             self.outgoing.retain(|carried| {
                 let Carried { job, message, .. } = *carried;
@@ -326,9 +326,9 @@ impl Ranks {
         }
     }
 
-    /// Fires the triggers that the ranks of a host have activated. Hosts whose ranks can continue
-    /// are added to `hosts`. A trigger acts without delay on other hosts too, so a run with
-    /// triggers has one partition.
+    /// Fires the triggers that the ranks of a host have activated. Adds the hosts whose ranks can
+    /// continue to `hosts`. A trigger affects other hosts without delay, so a run with triggers has
+    /// a single partition.
     // RNK-08
     pub fn fire(&mut self, hosts: &mut Vec<LocalNode>, place: impl Fn(NodeId) -> LocalNode) {
         for (job, trigger) in std::mem::take(&mut self.activated) {
@@ -350,8 +350,8 @@ impl Ranks {
             .map(|placed| &placed.rank)
     }
 
-    /// Returns the flow for a message on its next path from a host, and the description of the
-    /// message for the receiver.
+    /// Returns the flow that transmits a message from a host to the next host (relay or receiver),
+    /// and the description of the message for that host.
     // RNK-01, RNK-07
     pub fn flow(&mut self, node: LocalNode, now: Time, mut carried: Carried) -> (Flow, Carried) {
         let on = &mut self.hosts[node];
@@ -383,8 +383,8 @@ impl Ranks {
         (flow, carried)
     }
 
-    /// Returns the number at the NIC, and the identity, of the queue pair that a message shares
-    /// with others. Returns `None` if the message opens a new queue pair.
+    /// Returns the index at the NIC, and the identity, of the queue pair that a message shares with
+    /// earlier messages. Returns `None` if the message opens a new queue pair.
     // RNK-15
     pub fn shared(&mut self, node: LocalNode, carried: &Carried) -> Option<(u32, u64)> {
         if !self.sharing[carried.job as usize] {
@@ -396,15 +396,15 @@ impl Ranks {
         Some((*pairs.entry(pair).or_insert(next), pair.identity()))
     }
 
-    /// Returns true if a message counts as received when its last ACK arrives at the sender.
+    /// Returns true if the receive of a message ends when the last ACK arrives at the sender.
     // RNK-18
     pub fn waits_for_ack(&self, carried: &Carried) -> bool {
         let options = &self.jobs.jobs[carried.job as usize].workload.options;
         options.receive_end == ReceiveEnd::Acknowledged && carried.message.id.role == Role::Data
     }
 
-    /// Returns the sending host and the event for its rank, if the sender is notified as soon as
-    /// the message arrives. `None`: the sender is notified by the last ACK.
+    /// Returns the sending host and the event for its rank, if the send ends as soon as the message
+    /// arrives. `None`: the send ends with the last ACK.
     // RNK-18
     pub fn sender_of(&self, carried: &Carried) -> Option<(NodeId, News)> {
         let job = &self.jobs.jobs[carried.job as usize];
@@ -414,7 +414,7 @@ impl Ranks {
         at_once.then(|| (job.hosts[from as usize], news))
     }
 
-    /// Returns the port that a message must use, if its NIC determines the port.
+    /// Returns the port that a message must use, if the sender's NIC (rail) determines the port.
     // RNK-16
     pub fn rail(&self, carried: &Carried) -> Option<u16> {
         let by_rail = self.jobs.jobs[carried.job as usize].by_rail;
@@ -423,7 +423,7 @@ impl Ranks {
 
     /// Ends the run with an error.
     pub fn fail(&self, error: String) {
-        // Only the first reason counts.
+        // Only the first error is kept.
         let _ = self.jobs.error.set(error);
     }
 
@@ -434,7 +434,7 @@ impl Ranks {
     }
 
     /// Returns the number of finished operations, including the finished fraction of active
-    /// collectives, and the number of all operations.
+    /// collectives, and the total number of operations.
     pub fn progress(&self) -> (f64, u64) {
         let ranks = self.hosts.iter().flat_map(|on| &on.ranks);
         ranks.fold((0.0, 0), |(done, all), placed| {

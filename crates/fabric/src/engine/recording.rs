@@ -11,7 +11,7 @@ use super::partition::Partition;
 use crate::ids::{LinkId, LocalNode};
 use crate::record::Violation;
 
-/// Maximum number of errors of delay breakdowns that are reported.
+/// Maximum number of errors of delay breakdowns that the audit reports.
 const MOST_VIOLATIONS: usize = 20;
 
 impl<C> Partition<C> {
@@ -33,7 +33,7 @@ impl<C> Partition<C> {
         Some((measures, view))
     }
 
-    /// Passes an event to the measures that want it.
+    /// Passes an event to the measures that handle its kind.
     #[inline(always)]
     pub(super) fn emit(&mut self, event: Event<'_>) {
         if self.core.wants.intersects(event.kind())
@@ -63,7 +63,7 @@ impl<C> Partition<C> {
         self.core.reported.clear();
     }
 
-    /// Returns true if a measure wants the arrival of a packet or frame.
+    /// Returns true if a measure needs the arrival of a packet or frame.
     #[inline(always)]
     pub(super) fn wants_arrival(&self, id: PacketId, is_frame: bool) -> bool {
         let measures = self.measures.as_ref();
@@ -77,7 +77,7 @@ impl<C> Partition<C> {
     pub(super) fn emit_arriving(&mut self, node: LocalNode, link: LinkId, id: PacketId) -> Packet {
         let packet = *self.arena.hot(id);
         if packet.is_frame() && self.core.wants.intersects(NodeEvent::PAUSE_SENT) {
-            // SPFC-40: the frame carries the number of the pause
+            // SPFC-40: the cold part of a PFC frame contains the index of the pause
             let number = pfc::said(&packet).map(|_| self.arena.cold(id).credit);
             self.core.reading = number;
         }
@@ -113,7 +113,7 @@ impl<C> Partition<C> {
         });
     }
 
-    /// Reports the expired pauses of a node: the records from `first` on.
+    /// Reports the pauses of a node that have just expired: the entries from index `first` on.
     // QNT-08, BLM-22: the pause ends without a frame
     #[cold]
     pub(super) fn emit_expired(&mut self, node: LocalNode, first: usize) {
@@ -126,7 +126,7 @@ impl<C> Partition<C> {
         }
     }
 
-    /// Reports that the receiver of a flow has its last byte.
+    /// Reports that the receiver of a flow has received the last byte.
     // BLM-02: an error of the breakdown is an error of the run
     pub(super) fn emit_delivered(&mut self, flow: u32) {
         self.emit(Event::FlowDelivered { flow });
@@ -138,7 +138,8 @@ impl<C> Partition<C> {
         }
     }
 
-    /// Reports a packet that is sent to another partition. Returns its journey, if there is one.
+    /// Reports a packet that is sent to another partition. Returns the packet's journey (delay so
+    /// far) if it is recorded.
     // BLM-04: the journey goes with the packet
     #[inline]
     pub(super) fn emit_leaving(&mut self, id: PacketId) -> Option<Journey> {
@@ -147,14 +148,14 @@ impl<C> Partition<C> {
         journey.filter(|_| self.arena.hot(id).kind() == Kind::Data)
     }
 
-    /// Outputs the rows that are complete when all events up to and including `at_ps` are done.
+    /// Outputs the rows that are complete after all events up to and including `at_ps`.
     pub(super) fn record_probe(&mut self, at_ps: Time, out: &mut Merged) {
         if let Some(measures) = &mut self.measures {
             measures.probe(at_ps, out);
         }
     }
 
-    /// The run ended at `end_ps`: outputs all other rows.
+    /// Outputs all remaining rows when the run ends at `end_ps`.
     pub(super) fn record_end(&mut self, end_ps: Time, out: &mut Merged) {
         if let Some((measures, view)) = self.measures() {
             measures.finish(end_ps, &view, out);

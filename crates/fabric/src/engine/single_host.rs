@@ -1,4 +1,4 @@
-//! One host of a plan for a driver other than the simulator: its NIC and its flows.
+//! One host of a plan without the simulator, for use with real interfaces: its NIC and its flows.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::build::{nic, nic_config, path_counts};
 use super::flow_parameters::{FlowParameters, Way};
 use crate::ids::NodeId;
 
-/// Parameters of the network of a plan that a single host needs.
+/// Network parameters of a plan that a single host needs.
 pub struct SingleHost {
     parameters: FlowParameters,
 }
@@ -23,8 +23,8 @@ impl std::fmt::Debug for SingleHost {
 }
 
 impl SingleHost {
-    /// Creates the parameters for a plan. They do not support flows of workloads that share queue
-    /// pairs.
+    /// Creates the parameters for a plan. Flows of workloads that share queue pairs are not
+    /// supported.
     #[must_use]
     pub fn new(plan: &Plan) -> Self {
         let config = Arc::new(nic_config(plan));
@@ -39,8 +39,8 @@ impl SingleHost {
         nic(plan, &self.parameters.nic, host)
     }
 
-    /// Returns the start parameters of a flow for the NIC of its sender, with the same path as in
-    /// the simulator. Also returns the time until the last ACK in an empty network, ps.
+    /// Returns the start parameters of a flow for the sender's NIC, with the same path as in the
+    /// simulator. Also returns the ideal FCT until the last ACK, ps.
     #[must_use]
     pub fn flow(&mut self, flow: &Flow, cookie: u32) -> (FlowStart, Time) {
         let way = Way::of(self.parameters.hash(flow));

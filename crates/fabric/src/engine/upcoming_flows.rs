@@ -1,4 +1,4 @@
-//! Passes flows from the traffic to the partitions in which they start.
+//! Passes flows from the traffic generator to the partitions in which they start.
 
 use std::collections::VecDeque;
 
@@ -11,14 +11,14 @@ use super::clock::Clock;
 use super::network::Network;
 use crate::ids::hosts_of;
 
-/// Maximum number of flows that are drawn before they start.
+/// Maximum number of flows that are generated before they start.
 const MOST_AHEAD: usize = 1 << 16;
 
-/// The flows of a run that have not been passed to the partitions.
+/// The flows of a run that have not been passed to a partition.
 pub(super) struct Traffic {
     feed: Box<dyn Iterator<Item = Flow> + Send>,
     clock: Clock,
-    /// True if the feed has no more flows.
+    /// True if the traffic generator has no more flows.
     ended: bool,
     /// Start time of the last flow that was passed to a partition.
     passed_ps: Time,
@@ -34,9 +34,9 @@ impl Traffic {
         }
     }
 
-    /// Passes the flows that start before `limit` to their partitions, and the first later flow, so
-    /// that the next start is always known. Returns the time up to which all flows have been
-    /// passed. It is below `limit` if very many flows start before.
+    /// Passes the flows that start before `limit` to their partitions, and also the first later
+    /// flow, so that the next start time is always known. Returns the time up to which all flows
+    /// have been passed. It is below `limit` if too many flows start before `limit`.
     // ENG-12
     pub fn pass_on<C: Calendar>(&mut self, net: &mut Network<C>, limit: Time) -> Time {
         let mut ahead: usize = net
@@ -64,8 +64,8 @@ impl Traffic {
     }
 }
 
-/// Returns the start of the next flow that has been passed on. After [`Traffic::pass_on`], `None`
-/// means that there are no more flows.
+/// Returns the start time of the next flow that has been passed to a partition. After
+/// [`Traffic::pass_on`], `None` means that there are no more flows.
 pub(super) fn next_start_ps<C>(net: &Network<C>) -> Option<Time> {
     let next = net
         .parts

@@ -1,6 +1,6 @@
-//! The worker threads of a run. Each works on one partition; at every probe all partitions come
-//! back to the leader, which owns traffic, probes and records. How frames get from one to another
-//! is not known here: each thread is given its [`Work`].
+//! The worker threads of a run. Each thread simulates one partition. At every probe all partitions
+//! return to the leader, the thread that owns traffic, probes and records. The exchange of frames
+//! between partitions is not part of this module: each thread receives it as its [`Work`].
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -18,27 +18,26 @@ use super::pace::{Mode, Pace};
 use super::partition::Partition;
 use crate::record::Windows;
 
-/// Number of times that a thread checks for the others before it sleeps; about 50 µs.
+/// Number of times that a waiting thread checks the other threads before it sleeps; about 50 µs.
 const SPINS: u32 = 2_000;
 
-/// Why a thread panicked.
+/// Value with which a thread panicked.
 type Panic = Box<dyn Any + Send>;
 
-/// Work of a thread: runs its partition up to a time, in windows that all threads begin together.
-/// Returns the number of windows.
+/// Work of a thread: simulates its partition up to a time, in synchronisation windows that all
+/// threads begin together. Returns the number of windows.
 pub(super) type Work<'a, C> =
     Box<dyn FnMut(&mut Partition<C>, Time) -> Result<u64, Broken> + Send + 'a>;
 
-/// A thread other than the leader.
+/// A worker thread (a thread other than the leader).
 #[derive(Debug)]
 struct Worker<C> {
-    /// Channel by which the leader passes the thread a partition, and the time up to which to run
-    /// it.
+    /// Channel to the thread: a partition, and the time up to which the thread simulates it.
     orders: Sender<(Partition<C>, Time)>,
     done: Receiver<Result<Partition<C>, Panic>>,
 }
 
-/// The leader and the other threads.
+/// The leader and the worker threads.
 pub(super) struct WorkerPool<'a, C> {
     /// The work of the leader's own partition.
     own: Work<'a, C>,
@@ -48,18 +47,18 @@ pub(super) struct WorkerPool<'a, C> {
     workers: Vec<Worker<C>>,
     /// Chooses between one thread and all threads; `None`: all threads always work.
     alternation: Option<Alternation>,
-    /// Numbers of windows so far.
+    /// Number of synchronisation windows so far.
     pub windows: Windows,
 }
 
-/// Choice between one thread for all work and several threads.
+/// State for the choice between one thread and several threads.
 #[derive(Debug)]
 struct Alternation {
     lookahead_ps: Time,
     pace: Pace,
 }
 
-/// Returns the number of checks of a waiting thread before it sleeps.
+/// Returns the number of checks after which a waiting thread sleeps.
 const fn spins(division: Division) -> u32 {
     if division.crowded { 0 } else { SPINS }
 }
@@ -69,7 +68,8 @@ pub(super) fn mailboxes(division: Division) -> Mailboxes {
     Mailboxes::new(division.parts as usize, spins(division))
 }
 
-/// Returns the next message. The thread spins for a while before it sleeps, as at the barrier.
+/// Returns the next message of a channel. The thread spins for a while before it sleeps, as at the
+/// barrier.
 // KER-12
 fn receive<T>(from: &Receiver<T>, spins: u32) -> Result<T, RecvError> {
     for _ in 0..spins {
@@ -83,7 +83,7 @@ fn receive<T>(from: &Receiver<T>, spins: u32) -> Result<T, RecvError> {
 }
 
 impl<'a, C: Calendar + Send> WorkerPool<'a, C> {
-    /// Starts the other threads of a run whose frames pass through mailboxes.
+    /// Starts the worker threads of a run whose frames pass through mailboxes.
     pub fn new<'scope>(
         division: Division,
         mailboxes: &'a Mailboxes,
@@ -106,8 +106,8 @@ impl<'a, C: Calendar + Send> WorkerPool<'a, C> {
         }
     }
 
-    /// Starts a thread for each work except the first, which the leader does. All threads share a
-    /// barrier.
+    /// Starts a thread for each [`Work`] except the first, which the leader executes. All threads
+    /// share a barrier.
     pub fn of<'scope>(
         works: Vec<Work<'a, C>>,
         barrier: &'a Barrier,
@@ -149,7 +149,7 @@ impl<'a, C: Calendar + Send> WorkerPool<'a, C> {
         }
     }
 
-    /// Handles every event before `limit`.
+    /// Handles every event before `limit`, on one thread or on all threads.
     // PAR-08
     pub fn run_before(&mut self, parts: &mut Vec<Partition<C>>, limit: Time) {
         let planned = self.alternation.as_ref();
@@ -181,7 +181,7 @@ impl<'a, C: Calendar + Send> WorkerPool<'a, C> {
     /// Runs every partition on its own thread.
     fn together(&mut self, parts: &mut Vec<Partition<C>>, limit: Time) -> u64 {
         for (worker, part) in self.workers.iter().zip(parts.drain(1..)) {
-            // A thread that has ended reports its reason, see below.
+            // If the thread has ended, the send fails. The reason is read below.
             let _ = worker.orders.send((part, limit));
         }
         let own = catch_unwind(AssertUnwindSafe(|| (self.own)(&mut parts[0], limit)));
@@ -198,13 +198,14 @@ impl<'a, C: Calendar + Send> WorkerPool<'a, C> {
         }
         match (own, panic) {
             (Err(why), _) | (_, Some(why)) => resume_unwind(why),
-            // A thread that stopped without a panic has stored its reason.
+            // A thread that stopped without a panic has stored its error.
             (Ok(windows), None) => windows.unwrap_or(0),
         }
     }
 }
 
-/// Runs all partitions in turn on the leader, in the same windows.
+/// Simulates all partitions in turn on the leader, in the same synchronisation windows. Returns
+/// their number.
 fn alone<C: Calendar>(parts: &mut [Partition<C>], lookahead_ps: Time, limit: Time) -> u64 {
     let mut windows = 0;
     let mut next_ps = parts.iter_mut().map(|part| part.next_ps(limit)).min();

@@ -6,27 +6,28 @@ use dataplane::units::Time;
 
 use crate::topology::Graph;
 
-/// Largest number of equal-cost paths between two switches that are stored separately because none
-/// dominates another. More paths are replaced by one path that is at least as good as each of them.
+/// Maximum number of equal-cost paths between two switches that are stored individually. If more
+/// paths remain after dominated ones are removed, one path replaces them that is at least as good
+/// as each of them.
 // TOP-16
 const MAX_ALTERNATIVES: usize = 32;
 
 /// A path between two switches: for each link its rate in bits per second and its delay in ps.
 pub(super) type Core = Vec<(u64, Time)>;
 
-/// Sets of equal-cost paths between switches. Each set is stored once and has a number.
+/// Sets of equal-cost paths between switches. Each set is stored once and has an index.
 #[derive(Clone, Debug)]
 pub(super) struct Cores {
     pub(super) sets: Vec<Vec<Core>>,
     numbers: HashMap<Vec<Core>, u32>,
-    /// Number of the set that results if all paths of a set get one more link, by the numbers of
-    /// the set and of the kind of link.
+    /// Index of the set that results if all paths of a set are extended by one link, by the indices
+    /// of the set and of the kind of link.
     extended: HashMap<(u32, u32), u32>,
-    /// Number of the union of two sets, by their numbers.
+    /// Index of the union of two sets, by their indices.
     joined: HashMap<(u32, u32), u32>,
 }
 
-/// Number of the set that leads from a switch to itself: one path without a link.
+/// Index of the set from a switch to itself: one path without links.
 pub(super) const HERE: u32 = 0;
 
 impl Cores {
@@ -92,7 +93,7 @@ fn at_least_as_good(a: &Core, b: &Core) -> bool {
     a.iter().zip(b).all(|(a, b)| a.0 >= b.0) && total_delay(a) <= total_delay(b)
 }
 
-/// Removes dominated paths. // TOP-16
+/// Removes dominated paths: those for which another path is at least as good. // TOP-16
 fn best(mut paths: Vec<Core>) -> Vec<Core> {
     paths.sort_unstable();
     paths.dedup();

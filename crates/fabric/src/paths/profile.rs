@@ -35,7 +35,7 @@ pub struct PathProfile {
 }
 
 impl PathProfile {
-    /// Returns the time from the first bit sent to the last bit received, for a single frame.
+    /// Returns the time from sending the first bit to receiving the last bit of a single frame, ps.
     #[must_use]
     pub fn one_way_ps(&self, frame_bytes: u16) -> Time {
         let total = self.hops.iter().map(|&(rate, delay_ps)| {
@@ -44,9 +44,10 @@ impl PathProfile {
         saturate(total.sum())
     }
 
-    /// Returns the FCT to the receiver's last byte of a flow of `bytes` that is alone on this path.
-    /// Each packet has `mtu` payload bytes, the last one the rest, and `header` bytes more. Packets
-    /// are sent back to back, and every switch stores and forwards them. An `mtu` of 0 counts as 1.
+    /// Returns the ideal FCT: the time until the receiver has the last byte of a flow of `bytes`
+    /// that is alone on this path. Packets have `mtu` bytes of payload (the last packet has the
+    /// remaining bytes), and `header` bytes in addition. Packets are sent back to back, and every
+    /// switch stores and forwards them. An `mtu` of 0 counts as 1.
     // TOP-14
     #[must_use]
     pub fn ideal_received_ps(&self, bytes: u64, mtu: u16, header: u16) -> Time {

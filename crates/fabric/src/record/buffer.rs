@@ -1,4 +1,4 @@
-//! `queues.parquet`.
+//! Rows of `queues.parquet`: buffer levels of switches over time.
 
 use dataplane::units::Time;
 
@@ -8,7 +8,7 @@ use crate::ids::NodeId;
 /// A probe of one switch, or several consecutive equal probes of an empty network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BufferSample {
-    /// Time of the probe, ps; of the last one if there are several.
+    /// Time of the probe, ps; of the last probe if there are several.
     pub at_ps: Time,
     /// Time of the first of these probes; equal to `at_ps` for a single probe.
     pub from_ps: Time,
@@ -18,7 +18,7 @@ pub struct BufferSample {
     pub node: NodeId,
     /// Bytes in the shared buffer of the switch.
     pub used_bytes: u64,
-    /// Bytes queued at the fullest port of the switch, including parked packets.
+    /// Bytes queued for the port of the switch with the most such bytes, including parked packets.
     pub max_port_bytes: u64,
 }
 
@@ -36,6 +36,6 @@ impl Row for BufferSample {
         U64 probes, "How many probes, at equal distances.";
     };
 
-    /// The rows are already ordered: a probe samples all partitions in the order of the nodes.
+    /// Does nothing: a probe samples the switches of all partitions in the order of nodes.
     fn order(_: &mut Vec<Self>) {}
 }

@@ -1,4 +1,4 @@
-//! `flows.parquet`.
+//! Rows of `flows.parquet`.
 
 use dataplane::units::Time;
 use traffic::Flow;
@@ -8,11 +8,11 @@ use super::table::{Column, Row, columns};
 /// One flow, finished or not.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FlowRecord {
-    /// The flow as the traffic defines it.
+    /// The flow as the traffic generator defines it.
     pub flow: Flow,
-    /// Time at which the receiver had the last byte, ps; `None`: never.
+    /// Time at which the receiver had the last byte, ps; `None`: the flow did not complete.
     pub received_ps: Option<Time>,
-    /// Time at which the sender had the last acknowledgement, ps; `None`: never.
+    /// Time at which the sender received the last ACK, ps; `None`: the ACK did not arrive.
     pub acked_ps: Option<Time>,
     /// FCT until the last byte at the receiver, if the flow were alone in the network, in ps.
     pub ideal_received_ps: Time,
@@ -30,7 +30,7 @@ impl FlowRecord {
     }
 
     /// Returns the FCT to the receiver's last byte, divided by the ideal FCT; `None`: the receiver
-    /// does not have it.
+    /// does not have the last byte.
     #[must_use]
     pub fn slowdown(&self) -> Option<f64> {
         self.over_ideal(self.received_ps?, self.ideal_received_ps)
@@ -73,7 +73,7 @@ impl Row for FlowRecord {
         Bool finished = Self::is_finished, "The receiver had everything, and the sender knows it.";
     };
 
-    /// Sorts by the time of the last ACK. Unfinished flows are last, in the order of their numbers.
+    /// Sorts the rows by the time of the last ACK. Unfinished flows are last, sorted by flow ID.
     fn order(rows: &mut Vec<Self>) {
         rows.sort_unstable_by_key(|r| (r.acked_ps.unwrap_or(Time::MAX), r.flow.id));
     }

@@ -1,4 +1,5 @@
-//! Records of a run, during the run and at its end. Another crate writes them to files.
+//! Records of a run: rows of tables, counters and the outcome. The crate `results` writes them to
+//! files.
 
 mod buffer;
 mod flow;
@@ -21,7 +22,7 @@ pub use pause::PauseRecord;
 pub use port::{ActiveRecord, DROP_NAMES, PortRecord};
 pub use table::{Row, Rows, Table};
 
-/// Returns the tables of every run, in the order of the documents.
+/// Returns the tables that every run writes, in the order of the documentation.
 #[must_use]
 pub fn tables() -> [Table; 5] {
     [
@@ -50,7 +51,7 @@ pub struct DeadlockRecord {
     pub at_ps: Time,
     /// Time at which the deadlock was found, ps.
     pub seen_ps: Time,
-    /// Ports of the cycle. Each waits for the next, and the last waits for the first.
+    /// Ports of the cycle. Each port waits for the next, and the last waits for the first.
     pub ports: Vec<DeadPort>,
     /// Flows whose packets block other packets, ascending.
     pub flows: Vec<u32>,
@@ -61,7 +62,7 @@ pub struct DeadlockRecord {
 pub struct DeadPort {
     /// The switch.
     pub node: NodeId,
-    /// Port of that switch.
+    /// Blocked port of that switch.
     pub port: u16,
     /// The switch at the other end, which has paused the port.
     pub peer: NodeId,
@@ -74,69 +75,70 @@ pub struct DeadPort {
 /// Counters of the mechanisms, summed over the network.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Packets (data, ACK, control) that crossed a link: the unit of work.
+    /// Number of links that packets crossed (data, ACK, control), the measure of simulation work.
     pub packet_hops: u64,
     /// Events that the engine handled.
     pub events: u64,
-    /// Data packets that NICs sent, including retransmissions.
+    /// Number of data packets that NICs sent, including retransmissions.
     pub data_packets: u64,
-    /// ACKs sent by receivers.
+    /// Number of ACKs that receivers sent.
     pub acks: u64,
-    /// NAKs sent by receivers.
+    /// Number of NAKs that receivers sent.
     pub naks: u64,
-    /// CNPs sent by receivers.
+    /// Number of CNPs that receivers sent.
     pub cnps: u64,
-    /// Packets marked by ECN.
+    /// Number of packets that switches marked (ECN).
     pub marks: u64,
-    /// INT records written.
+    /// Number of INT records that switches added to packets.
     pub int_hops: u64,
     /// Number of links that failed or recovered during the run.
     pub link_changes: u64,
     /// Number of times that all switches received new routes.
     pub reroutes: u64,
-    /// Packets that waited for a failed link and left by another link.
+    /// Number of packets that waited for a port whose link failed, and left by another port.
     pub rerouted_packets: u64,
     /// Counters of hop schemes.
     pub hop: HopCounters,
-    /// Retransmitted data packets.
+    /// Number of retransmitted data packets.
     pub retransmissions: u64,
-    /// Retransmission timeouts.
+    /// Number of retransmission timeouts.
     pub timeouts: u64,
-    /// Packets dropped, per `DropCause`.
+    /// Number of dropped packets, per `DropCause`.
     pub drops: [u64; DROP_CAUSES],
-    /// Data packets that a later packet of their flow overtook, without a loss.
+    /// Number of data packets that a later packet of their flow overtook, without a loss.
     pub overtaken: u64,
-    /// Data packets that arrived at their receiver out of order or twice, and were discarded.
+    /// Number of data packets that arrived out of order or twice, and that the receiver discarded.
     pub discarded: u64,
-    /// Number of pause storms that watchdogs detected.
+    /// Number of pause storms that PFC watchdogs detected.
     pub storms: u64,
     /// Number of pause storms that ended.
     pub storms_restored: u64,
-    /// Packets dropped in pause storms.
+    /// Number of packets that were dropped in pause storms.
     pub storm_drops: u64,
-    /// Notices that switches sent to senders.
+    /// Number of notices that switches sent to senders.
     pub notices: u64,
-    /// Data packets that switches trimmed to their headers.
+    /// Number of data packets that switches trimmed to their headers.
     pub trims: u64,
-    /// Headers that switches sent back to their senders.
+    /// Number of trimmed headers that switches returned to the senders.
     pub returned: u64,
     /// Counters of receiver-driven transports.
     pub driven: DrivenCounters,
 }
 
-/// A violated conservation law, or a loss that the scheme excludes. It is an error of the run.
+/// A failed check of the audit, such as a lost byte or a drop that the scheme excludes. It is an
+/// error of the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
     /// Short name of the check, such as `conservation`.
     pub check: &'static str,
-    /// Description of the violation, with place and numbers.
+    /// Description of the violation, with location and numbers.
     pub message: String,
 }
 
 /// Why a run stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// Every flow finished, and no event that makes progress is left.
+    /// Every flow has finished, and all remaining events change nothing.
     Drained,
     /// The time limit of the scenario was reached.
     TimeLimit,
@@ -148,28 +150,29 @@ pub enum Ending {
     Interrupted,
 }
 
-/// Requested and used threads of a run.
+/// Requested and used number of threads of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThreadUse {
-    /// Threads that were requested.
+    /// Number of threads that the user requested.
     pub asked: u32,
-    /// Threads that the run used.
+    /// Number of threads that the run used.
     pub used: u32,
     /// Reason why `used` differs from `asked`; `None`: they are equal.
     pub why: Option<String>,
-    /// Time that each thread can simulate without data of the others (lookahead), ps; `None`: one
-    /// thread.
+    /// Lookahead: time that each thread can simulate without data of other threads, ps; `None`: the
+    /// run has one thread.
     pub lookahead_ps: Option<Time>,
-    /// Numbers of synchronisation windows.
+    /// Number of synchronisation windows.
     pub windows: Windows,
     /// Number of frames that passed from one thread to another.
     pub crossed: u64,
-    /// Largest number of lanes (groups of nodes that a thread simulates in turn) of a partition.
+    /// Maximum over all partitions of the number of lanes (groups of nodes that a thread simulates
+    /// in turn).
     pub lanes: u32,
 }
 
 impl Default for ThreadUse {
-    /// One requested thread, and one used.
+    /// Returns the report of a run with one requested and one used thread.
     fn default() -> Self {
         Self {
             asked: 1,
@@ -183,16 +186,16 @@ impl Default for ThreadUse {
     }
 }
 
-/// Numbers of windows of simulated time, at whose ends the threads synchronise.
+/// Number of synchronisation windows, by the number of threads that worked in them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Windows {
-    /// Windows in which all threads worked.
+    /// Number of synchronisation windows in which all threads worked.
     pub together: u64,
-    /// Windows with so few events that one thread did all work.
+    /// Number of synchronisation windows with so few events that one thread did all work.
     pub alone: u64,
 }
 
-/// A run as a whole.
+/// Outcome of a run: ending, counters and results of the audit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// Why the run stopped.
@@ -211,18 +214,18 @@ pub struct Outcome {
     pub storms: Vec<StormRecord>,
     /// One record per port of every node, in order of node and port.
     pub ports: Vec<PortRecord>,
-    /// Names of the checks that passed.
+    /// Names of the audit checks that passed.
     pub checks: Vec<&'static str>,
-    /// Checks that failed.
+    /// Violations that the audit found.
     pub violations: Vec<Violation>,
-    /// Cycles of ports that wait for each other, in the order in which they were found.
+    /// Deadlocks in the order in which they were found: cycles of ports that wait for each other.
     pub deadlocks: Vec<DeadlockRecord>,
-    /// For a run that stalled or deadlocked: a description of the ports that wait for each other.
-    /// For others: flows whose receivers are unreachable.
+    /// Description of the ports that wait for each other, if the run stalled or deadlocked.
+    /// Otherwise, flows whose receivers are unreachable.
     pub stall: Vec<String>,
-    /// Use of threads by the run. No other field depends on it.
+    /// Use of threads by the run. No other field depends on the number of threads.
     pub threads: ThreadUse,
-    /// Process time of the event loop in seconds, and the wall-clock time.
+    /// Wall-clock time of the event loop, in seconds.
     pub loop_seconds: f64,
 }
 
@@ -246,7 +249,7 @@ pub struct StormRecord {
 pub struct Progress {
     /// Simulated time, ps.
     pub now_ps: Time,
-    /// Latest time of the start of the last flow, or of the end of the run, ps.
+    /// Start time of the last flow or end of the run, whichever is later, ps.
     pub until_ps: Time,
     /// Number of flows that started.
     pub started: u64,
@@ -254,19 +257,19 @@ pub struct Progress {
     pub finished: u64,
     /// Total number of flows, if it is known in advance.
     pub flows: Option<u64>,
-    /// Number of finished operations of ranks, including finished parts of collectives, and the
-    /// total number; `None`: there are no ranks.
+    /// Number of finished operations of ranks, including finished fractions of collectives, and the
+    /// total number; `None`: the run has no ranks.
     pub operations: Option<(f64, u64)>,
-    /// Number of packet-hops so far: frames that reached the end of a link.
+    /// Number of frames that have arrived at the end of a link so far, over all links.
     pub packet_hops: u64,
     /// Time of the last arrival of a packet or start of a flow, ps.
     pub moved_ps: Time,
-    /// The node number of the switch with the fullest buffer, and its bytes; `None`: all buffers
+    /// The node ID of the switch with the most buffered bytes, and these bytes; `None`: all buffers
     /// are empty.
     pub fullest: Option<(NodeId, u64)>,
 }
 
-/// Receives the tables during a run. Calls come at probe times, never during an event.
+/// Receives the rows of tables during a run. It is called at probe times, never during an event.
 pub trait Recorder {
     /// Receives rows of one table, in the order of [`Row::order`]. A table can need many calls. The
     /// rows are:

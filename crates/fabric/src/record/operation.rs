@@ -1,4 +1,4 @@
-//! `operations.parquet`, `collectives.parquet`, `ranks.parquet`.
+//! Rows of `operations.parquet`, `collectives.parquet` and `ranks.parquet`.
 
 use std::sync::Arc;
 
@@ -10,24 +10,24 @@ use crate::ids::NodeId;
 /// An operation of a rank that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OperationRecord {
-    /// Number of the workload among the sources of flows.
+    /// ID of the workload among the traffic sources.
     pub workload: u16,
-    /// The rank.
+    /// ID of the rank.
     pub rank: u32,
-    /// Index of the operation in the list of the rank.
+    /// Index of the operation among those of the rank.
     pub index: u32,
     /// Host of the rank.
     pub host: NodeId,
     /// Kind of operation.
     pub kind: &'static str,
-    /// Other rank of a send or a receive; `None`: there is none, or it is not known.
+    /// Other rank of a send or a receive; `None`: there is none, or it is unknown.
     pub peer: Option<u32>,
     /// Group of a collective; `None`: all ranks, or the operation is not a collective.
     pub group: Option<u32>,
-    /// Number of the collective in its group; `None`: the operation is not a collective.
+    /// Index of the collective in its group; `None`: the operation is not a collective.
     pub instance: Option<u64>,
-    /// Index of the composed collective that contains the operation, in the list of the workload;
-    /// `None`: there is none.
+    /// Index of the composed collective that contains the operation, in the list of the workload
+    /// file; `None`: no composed collective contains it.
     pub part_of: Option<u32>,
     /// Payload bytes.
     pub bytes: u64,
@@ -40,9 +40,11 @@ pub struct OperationRecord {
     pub start_ps: Time,
     /// Time at which the operation ended, ps.
     pub end_ps: Time,
-    /// Index of the operation of this rank for which it waited last; `None`: it waited for none.
+    /// Index of the operation of this rank whose end was the last condition for the start; `None`:
+    /// the operation had no condition.
     pub released_by: Option<u32>,
-    /// Rank and index of the operation whose message ended it; `None`: no message did.
+    /// Rank and index of the operation whose message ended this operation; `None`: no message ended
+    /// it.
     pub ended_by: Option<(u32, u32)>,
 }
 
@@ -71,7 +73,7 @@ impl Row for OperationRecord {
         OptionU32 ended_by_index = |r| r.ended_by.map(|by| by.1), "The operation of that rank.";
     };
 
-    /// Sorts by the time of the end.
+    /// Sorts the rows by the end time of the operation.
     fn order(rows: &mut Vec<Self>) {
         rows.sort_unstable_by_key(|r| (r.end_ps, r.workload, r.rank, r.index));
     }
@@ -80,43 +82,44 @@ impl Row for OperationRecord {
 /// A collective operation of a group that all members have ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CollectiveRecord {
-    /// Number of the workload among the sources of flows.
+    /// ID of the workload among the traffic sources.
     pub workload: u16,
     /// Group of the collective; `None`: all ranks.
     pub group: Option<u32>,
     /// Name of the group; `None`: all ranks.
     pub group_name: Option<Arc<str>>,
-    /// Number of the collective in its group. For a composed collective it is the index in the list
-    /// of the workload.
+    /// Index of the collective in its group. For a composed collective, the index in the list of
+    /// the workload file.
     pub instance: u64,
-    /// True if the collective consists of computations, sends and receives in the list of the
-    /// workload.
+    /// True if the collective is composed: the workload file lists its computations, sends and
+    /// receives.
     pub composed: bool,
     /// Kind of collective.
     pub kind: &'static str,
-    /// Number of ranks that took part.
+    /// Number of participating ranks.
     pub ranks: u32,
-    /// Bytes of the whole vector. For an all-to-allv: the total of all members.
+    /// Bytes of the whole vector. For an all-to-allv, the total bytes of all members.
     pub bytes: u64,
-    /// Time at which the first rank started, ps.
+    /// Time at which the first rank started the collective, ps.
     pub start_ps: Time,
-    /// Time at which the last rank started, ps.
+    /// Time at which the last rank started the collective, ps.
     pub last_start_ps: Time,
-    /// Time at which the last rank ended, ps.
+    /// Time at which the last rank ended the collective, ps.
     pub end_ps: Time,
-    /// The rank that ended last.
+    /// The rank that ended the collective last.
     pub last_rank: u32,
-    /// Bytes that define the bus bandwidth, if it is defined: the vector times the factor of its
-    /// kind. For an all-to-allv: the bytes that the busiest member sends or receives.
+    /// Bytes for the bus bandwidth: the vector's bytes times a factor of the kind of collective.
+    /// For an all-to-allv: the maximum bytes that one member sends or receives. `None`: not
+    /// defined.
     pub bus_bytes: Option<f64>,
-    /// Minimum time that the links of its members' hosts need, ps; `None`: no traffic crosses them,
-    /// or the time is unknown.
+    /// Minimum time that the links of the members' hosts need, ps; `None`: no traffic crosses these
+    /// links, or the time is unknown.
     pub least_ps: Option<f64>,
 }
 
 impl CollectiveRecord {
-    /// Returns the algorithm bandwidth in bits per second: bytes of the vector over the time from
-    /// the first start to the last end.
+    /// Returns the algorithm bandwidth in bit/s: bytes of the vector divided by the time from the
+    /// first start to the last end.
     // RNK-12
     #[must_use]
     pub fn algorithm_bps(&self) -> Option<f64> {
@@ -124,21 +127,21 @@ impl CollectiveRecord {
         speed_bps.filter(|&bps| bps > 0.0)
     }
 
-    /// Returns the bus bandwidth, which is comparable with the rate of a link for any number of
-    /// ranks.
+    /// Returns the bus bandwidth in bit/s, which is comparable with the rate of a link for any
+    /// number of ranks.
     // RNK-12
     #[must_use]
     pub fn bus_bps(&self) -> Option<f64> {
         self.speed_bps(self.bus_bytes?)
     }
 
-    /// Returns the rate of these bytes over the time from the first start to the last end.
+    /// Returns `bytes` divided by the time from the first start to the last end, in bit/s.
     fn speed_bps(&self, bytes: f64) -> Option<f64> {
         let took_ps = self.end_ps - self.start_ps;
         (took_ps > 0).then(|| bytes * 8e12 / took_ps as f64)
     }
 
-    /// Returns the maximum bus bandwidth that the links of the members' hosts allow.
+    /// Returns the maximum bus bandwidth in bit/s that the links of the members' hosts allow.
     // RNK-17
     #[must_use]
     pub fn bound_bps(&self) -> Option<f64> {
@@ -175,34 +178,35 @@ impl Row for CollectiveRecord {
              known.";
     };
 
-    /// Sorts by the time of the end.
+    /// Sorts the rows by the end time of the collective.
     fn order(rows: &mut Vec<Self>) {
         rows.sort_unstable_by_key(|r| (r.end_ps, r.workload, r.group, r.composed, r.instance));
     }
 }
 
-/// A rank as a whole.
+/// Summary of a rank of a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RankRecord {
-    /// Number of the workload among the sources of flows.
+    /// ID of the workload among the traffic sources.
     pub workload: u16,
-    /// The rank.
+    /// ID of the rank.
     pub rank: u32,
     /// Host of the rank.
     pub host: NodeId,
-    /// Number of operations that have ended.
+    /// Number of operations of the rank that have ended.
     pub ended: u32,
-    /// Number of all operations of the rank.
+    /// Total number of operations of the rank.
     pub operations: u32,
     /// Time at which the rank started, ps.
     pub start_ps: Time,
-    /// End of its last operation, ps; `None`: some operations have not ended.
+    /// End time of the rank's last operation, ps; `None`: some operations have not ended.
     pub end_ps: Option<Time>,
-    /// Time in which the rank computed, ps.
+    /// Total time during which the rank computed, ps.
     pub computing_ps: Time,
-    /// Time in which the rank sent, received or took part in a collective without computing, ps.
+    /// Total time during which the rank sent, received or took part in a collective without
+    /// computing, ps.
     pub exposed_ps: Time,
-    /// Time up to its end in which the rank had no active operation, ps.
+    /// Total time, until the end of the rank, during which it had no active operation, ps.
     pub idle_ps: Time,
 }
 

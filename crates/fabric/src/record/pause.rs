@@ -1,18 +1,18 @@
-//! `pauses.parquet`.
+//! Rows of `pauses.parquet`.
 
 use dataplane::units::Time;
 
 use super::table::{Column, Row, columns, traffic_class};
 use crate::ids::NodeId;
 
-/// One interval during which PFC paused a class of a port, or that was still open at the end.
+/// One interval during which a class of a port was paused by PFC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PauseRecord {
     /// The paused node.
     pub node: NodeId,
     /// Port of the paused node.
     pub port: u16,
-    /// The class of the dataplane.
+    /// The dataplane class.
     pub class: u8,
     /// Time at which XOFF took effect, ps.
     pub from_ps: Time,
@@ -20,7 +20,7 @@ pub struct PauseRecord {
     pub to_ps: Time,
     /// True if the class was still paused at the end of the run.
     pub open: bool,
-    /// Number of the pause among those of this port and class, from 1; `None`: no measure numbers
+    /// Index of the pause among those of this port and class, from 1; `None`: no measure counts
     /// pauses.
     pub number: Option<u32>,
 }
@@ -40,7 +40,7 @@ impl Row for PauseRecord {
         OptionU32 number, "Which of the pauses of this port and class, where pauses are followed.";
     };
 
-    /// Sorts by the times of the ends. Pauses that are still open come last.
+    /// Sorts the rows by the end time of the pause. Pauses that are still open come last.
     fn order(rows: &mut Vec<Self>) {
         rows.sort_unstable_by_key(|r| (r.open, r.to_ps, r.node, r.port, r.class, r.from_ps));
     }

@@ -1,4 +1,4 @@
-//! `ports.parquet` and `active.parquet`.
+//! Rows of `ports.parquet` and `active.parquet`.
 
 use dataplane::sink::DROP_CAUSES;
 use dataplane::units::Time;
@@ -11,7 +11,7 @@ use crate::ids::NodeId;
 pub struct PortRecord {
     /// Node that sends.
     pub node: NodeId,
-    /// Port of the node.
+    /// Index of the port at this node.
     pub port: u16,
     /// Node at the other end.
     pub peer: NodeId,
@@ -19,43 +19,44 @@ pub struct PortRecord {
     pub rate_bps: u64,
     /// Propagation delay in ps.
     pub delay_ps: Time,
-    /// Frames sent.
+    /// Number of frames sent.
     pub tx_packets: u64,
-    /// Bytes sent.
+    /// Bytes of the frames sent.
     pub tx_bytes: u64,
-    /// Data packets among them.
+    /// Number of data packets sent.
     pub tx_data_packets: u64,
-    /// Bytes of data packets, headers included.
+    /// Bytes of the data packets sent, including headers.
     pub tx_data_bytes: u64,
-    /// Bytes of ACKs, NAKs and CNPs.
+    /// Bytes of the ACKs, NAKs and CNPs sent.
     pub tx_reply_bytes: u64,
-    /// Bytes of credits between switches.
+    /// Bytes of the credit frames sent to neighbours.
     pub tx_credit_bytes: u64,
-    /// Data packets that this port marked.
+    /// Number of data packets that were marked (ECN) at this port.
     pub marked: u64,
-    /// Dropped packets that were to leave by this port, per `DropCause`. The cause `Link` counts
-    /// packets that were lost on its link.
+    /// Number of dropped packets whose egress was this port, per `DropCause`. The cause `Link`
+    /// counts packets that were lost on the link.
     pub dropped: [u64; DROP_CAUSES],
     /// Maximum number of bytes queued at this port.
     pub max_queue_bytes: u64,
-    /// Largest sum of the bytes queued at this port and the bytes parked for it.
+    /// Maximum of the bytes queued at this port plus the bytes parked for it.
     pub max_port_bytes: u64,
     /// Number of times that PFC paused a class of the port.
     pub pauses: u64,
-    /// Number of times that such a pause ended: XON arrived, or the pause time was over.
+    /// Number of times that a PFC pause of a class ended: XON arrived, or the pause time expired.
     pub resumes: u64,
-    /// PFC frames with XOFF received, repetitions included.
+    /// Number of received PFC frames with XOFF, including repetitions.
     pub pause_frames: u64,
-    /// PFC frames with XON received.
+    /// Number of received PFC frames with XON.
     pub resume_frames: u64,
     /// Time during which at least one class was paused by PFC, ps.
     pub paused_ps: Time,
-    /// Histogram of active flows (at least one packet queued at the port) over the probes:
-    /// element n counts the probes that saw n; the last element counts those that saw more.
+    /// Histogram of active flows (at least one packet queued at the port): element n is the number
+    /// of probes at which n flows were active. The last element also counts higher numbers of
+    /// flows.
     pub active_flows: Vec<u64>,
 }
 
-/// Names of the causes of drops, in the order of their numbers.
+/// Names of the causes of drops, in the order of `DropCause`.
 pub const DROP_NAMES: [&str; DROP_CAUSES] = [
     "buffer",
     "egress_threshold",
@@ -109,13 +110,13 @@ impl Row for PortRecord {
 pub struct ActiveRecord {
     /// The node.
     pub node: NodeId,
-    /// Port of that node.
+    /// Index of the port at this node.
     pub port: u16,
-    /// The node at the other end.
+    /// The node at the other end of the link.
     pub peer: NodeId,
-    /// Flows with at least one packet queued at the port.
+    /// Number of active flows: those with at least one packet queued at the port.
     pub active: u32,
-    /// Number of probes with this number of flows, at least 1.
+    /// Number of probes at which this number of flows was active, at least 1.
     pub probes: u64,
 }
 
@@ -132,7 +133,7 @@ impl Row for ActiveRecord {
         U64 probes, "Probes that saw this number.";
     };
 
-    /// Does nothing: the rows are in the order of the ports.
+    /// Does nothing: the engine creates the rows in the order of ports.
     fn order(_: &mut Vec<Self>) {}
 }
 

@@ -11,26 +11,26 @@ use std::sync::Arc;
 
 use crate::ids::NodeId;
 
-/// A type of rows with its table.
+/// A row type, with the declaration of its table.
 pub trait Row: Clone + Debug + Send + 'static {
-    /// Name of the table; its file is `<name>.parquet`, unless [`Row::FORMAT`] differs.
+    /// Name of the table. The file is `<name>.parquet`, unless [`Row::FORMAT`] differs.
     const TABLE: &'static str;
     /// Description of a row, in one sentence.
     const ABOUT: &'static str;
     /// The columns, in the order of the file.
     const COLUMNS: &'static [Column<Self>];
-    /// Format of its file.
+    /// Format of the table's file.
     const FORMAT: Format = Format::Columns;
-    /// The percentiles of this table that `summary.json` has.
+    /// Percentiles of this table in `summary.json`; `None`: the table has none there.
     const SUMMARY: Option<Summarised<Self>> = None;
 
     /// Sorts the rows of several partitions. The order does not depend on the number of threads.
     fn order(rows: &mut Vec<Self>);
 }
 
-/// One column.
+/// One column of a table.
 pub struct Column<R> {
-    /// Name of the column; the unit of a quantity is its last part.
+    /// Name of the column. It ends with the unit if the value is a quantity.
     pub name: &'static str,
     /// Type of the column, and the function that returns its value.
     pub value: Value<R>,
@@ -38,7 +38,7 @@ pub struct Column<R> {
     pub about: &'static str,
 }
 
-/// Creates a column, for lists of columns.
+/// Creates a column.
 pub const fn column<R>(name: &'static str, value: Value<R>, about: &'static str) -> Column<R> {
     Column { name, value, about }
 }
@@ -65,8 +65,8 @@ macro_rules! columns {
 }
 pub(crate) use columns;
 
-/// The column `class` of rows whose field `class` is a class of the dataplane.
-// SW-03: results use the scenario's numbers
+/// Declares the column `class` of rows whose field `class` is a dataplane class.
+// SW-03: results use the class numbers of the scenario
 macro_rules! traffic_class {
     () => {
         $crate::record::table::column(
@@ -78,15 +78,15 @@ macro_rules! traffic_class {
 }
 pub(crate) use traffic_class;
 
-/// Percentiles of a table with one row for each bin of a histogram.
+/// Percentiles that are computed from a histogram table, with one row per bin.
 pub struct Summarised<R> {
-    /// Key of `summary.json`.
+    /// Key of the percentiles in `summary.json`.
     pub key: &'static str,
-    /// Unit, the last part of the names of the percentiles.
+    /// Unit, with which the names of the percentiles end.
     pub unit: &'static str,
-    /// Lower edge of the bin.
+    /// Returns the lower edge of the bin of a row.
     pub bin: fn(&R) -> u64,
-    /// Samples in the bin.
+    /// Returns the number of samples of a row.
     pub samples: fn(&R) -> u64,
 }
 
@@ -112,10 +112,9 @@ macro_rules! types {
                 match self { $(Self::$name(_) => Values::$name(Vec::new()),)* }
             }
 
-            /// Appends the values of some rows.
+            /// Appends the values of some rows to `to`.
             ///
-            /// # Panics
-            /// If `to` is of another type.
+            /// # Panics If `to` has another type.
             fn append(&self, rows: &[R], to: &mut Values) {
                 match (self, to) {
                     $((Self::$name(value), Values::$name(to)) => to.extend(rows.iter().map(value)),)*
@@ -125,7 +124,7 @@ macro_rules! types {
         }
 
         impl Values {
-            /// Name of this type in documents.
+            /// Returns the name of this type in documents.
             #[must_use]
             pub const fn word(&self) -> &'static str {
                 match self { $(Self::$name(_) => $word,)* }
@@ -172,24 +171,25 @@ types! {
 
 /// Rows of one table, of any type.
 pub trait Rows: Any + Debug + Send {
-    /// The table.
+    /// Returns the table to which the rows belong.
     fn table(&self) -> Table;
-    /// Number of rows.
+    /// Returns the number of rows.
     fn len(&self) -> usize;
     /// Returns true if there are no rows.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// Appends the values of some rows to columns of [`Table::columns`].
+    /// Appends the values of some rows to `to`, which has one entry per column of
+    /// [`Table::columns`].
     fn append(&self, rows: Range<usize>, to: &mut [Values]);
-    /// Returns the lower edge and the number of samples of each bin. Only for tables with
+    /// Returns the lower edge and the number of samples of each bin. Call it only for tables with
     /// [`Row::SUMMARY`].
     fn bins(&self) -> Vec<(u64, u64)>;
     /// Sorts the rows by [`Row::order`].
     fn order(&mut self);
     /// Removes all rows.
     fn clear(&mut self);
-    /// Copies the rows for another thread.
+    /// Copies the rows, to pass them to another thread.
     fn copy(&self) -> Box<dyn Rows>;
 }
 
@@ -230,14 +230,14 @@ impl<R: Row> Rows for Vec<R> {
 }
 
 impl dyn Rows {
-    /// Returns the rows if they have type `R`, else `None`.
+    /// Returns the rows if their type is `R`, otherwise `None`.
     #[must_use]
     pub fn of<R: Row>(&self) -> Option<&[R]> {
         let all = (self as &dyn Any).downcast_ref::<Vec<R>>();
         all.map(Vec::as_slice)
     }
 
-    /// Returns the rows, for changes, if they have type `R`, else `None`.
+    /// Returns the rows for changes if their type is `R`, otherwise `None`.
     pub fn of_mut<R: Row>(&mut self) -> Option<&mut Vec<R>> {
         (self as &mut dyn Any).downcast_mut()
     }
@@ -248,28 +248,29 @@ impl dyn Rows {
 pub enum Format {
     /// Parquet, with the columns of the rows.
     Columns,
-    /// pcapng, with the frames of the rows. A ring has at most this number of files.
+    /// pcapng, with the frames of the rows. A ring (a set of files in which the oldest file is
+    /// overwritten) has at most `most` files.
     Frames {
         /// Maximum number of files of a ring.
         most: u16,
     },
 }
 
-/// A table, without the type of its rows.
+/// A table without the Rust type of its rows.
 #[derive(Clone, Copy, Debug)]
 pub struct Table {
     /// Name of the table; see [`Table::file`].
     pub name: &'static str,
     /// Description of a row, in one sentence.
     pub about: &'static str,
-    /// Format of its file.
+    /// Format of the table's file.
     pub format: Format,
-    /// Key and unit of its percentiles in `summary.json`.
+    /// Key and unit of the table's percentiles in `summary.json`; `None`: the table has none there.
     pub summary: Option<(&'static str, &'static str)>,
     columns: fn() -> Vec<ColumnInfo>,
 }
 
-/// A column, without the type of its rows.
+/// A column without the Rust type of its rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ColumnInfo {
     /// Name of the column.
@@ -315,13 +316,13 @@ impl Table {
         }
     }
 
-    /// Returns the file with this number, counted from 1, if the table is a ring of several files.
+    /// Returns the name of file `number`, counted from 1, if the table is a ring of several files.
     #[must_use]
     pub fn numbered_file(&self, number: u16) -> String {
         format!("{}-{number:02}.pcapng", self.name)
     }
 
-    /// Returns all files that the table may have.
+    /// Returns the names of all files that the table may have.
     #[must_use]
     pub fn files(&self) -> Vec<String> {
         let ring = match self.format {

@@ -1,12 +1,12 @@
-//! Reference capacities for loads: capacity of the host links or of the core, and the fraction of
-//! uniform traffic that crosses the core.
+//! Reference capacities for loads: the capacity of the host links or of the core, and the fraction
+//! of uniform traffic that crosses the core.
 
 use std::collections::BTreeMap;
 
 use super::{Graph, TopologyError};
 use crate::ids::{LinkId, NodeId};
 
-/// The links whose capacity is the reference for a load.
+/// The links whose capacity corresponds to a load of 100 %.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CapacityOf {
     /// All host links, except links to the switch of a server.
@@ -15,7 +15,7 @@ pub enum CapacityOf {
     Core,
 }
 
-/// The set of ordered pairs of hosts from which traffic is drawn, all with equal probability.
+/// The set of ordered pairs of hosts from which traffic is drawn. All pairs have equal probability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PairScope {
     /// Any two different hosts.
@@ -25,7 +25,7 @@ pub enum PairScope {
 }
 
 impl Graph {
-    /// Returns the sum of the rates of the links, counting one direction, in bits per second.
+    /// Returns the sum of the rates of the links, in one direction, in bits per second.
     ///
     /// # Errors
     ///
@@ -37,15 +37,15 @@ impl Graph {
         }
     }
 
-    /// Returns the sum of the rates of the links of some hosts, without those to the switches of
-    /// servers, in bits per second. // TOP-12
+    /// Returns the sum of the rates of the links of some hosts, in bit/s. Links to the scale-up
+    /// switches of servers are excluded. // TOP-12
     pub fn hosts_bps(&self, hosts: impl Iterator<Item = NodeId>) -> u128 {
         let ends = hosts.flat_map(|host| self.links_of(host));
         let ends = ends.filter(|&endpoint| !self.is_scale_up(endpoint));
         self.sum_bps(ends)
     }
 
-    /// Returns the sum of the rates of some links, in bits per second.
+    /// Returns the sum of the rates of some links, in bit/s.
     pub(crate) fn sum_bps(&self, links: impl Iterator<Item = LinkId>) -> u128 {
         links
             .map(|link| u128::from(self.port(link).rate.bps()))
@@ -58,7 +58,8 @@ impl Graph {
         let mut sum = 0;
         for group in 0..self.groups() {
             let switch = self.group_switch(group);
-            // A link between two such switches is seen from both ends; the first one counts it.
+            // A link between two switches with hosts is visited from both ends. Only the first
+            // visit counts it.
             sum += self.sum_bps(self.fabric_links(switch).filter(|&link| {
                 let peer = self.fabric_peer(link);
                 self.group_of_switch(peer).is_none() || peer > switch
@@ -72,7 +73,7 @@ impl Graph {
         Ok(sum)
     }
 
-    /// Returns the fraction of the pairs of a scope whose hosts are in different racks, so that
+    /// Returns the fraction of all pairs in `scope` whose hosts are in different racks, so that
     /// their traffic crosses the core. // TOP-13
     ///
     /// # Errors

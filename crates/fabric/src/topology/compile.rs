@@ -10,7 +10,8 @@ use super::graph::{Graph, NONE};
 use super::plan::Plan;
 use crate::ids::{LinkId, NodeId};
 
-/// The links of each node, in the order of the plan. They become its ports.
+/// The links of each node, in the order of the plan. The index of a link becomes the index of the
+/// port.
 struct Slots {
     base: IndexVec<NodeId, LinkId>,
     edge: Vec<u32>,
@@ -58,7 +59,8 @@ impl Slots {
         self.base[node].index()..self.base[NodeId::new(node.index() + 1)].index()
     }
 
-    /// Distance of every node to its nearest host; [`NONE`] if there is no path.
+    /// Returns the distance of every node to its nearest host, in links; [`NONE`] if there is no
+    /// path.
     fn tiers(&self, plan: &Plan) -> IndexVec<NodeId, u32> {
         let mut tier = IndexVec::from(vec![NONE; (plan.hosts + plan.switches) as usize]);
         let mut queue: VecDeque<NodeId> = (0..plan.hosts).map(NodeId::from_bits).collect();
@@ -75,7 +77,8 @@ impl Slots {
         tier
     }
 
-    /// Sorts the ports of switches: down, then sideways, then up; each in the order of the plan.
+    /// Sorts the ports of each switch: links to lower tiers first, then the same tier, then higher
+    /// tiers. Ports of one kind keep the order of the plan.
     // TOP-03
     fn sort(&mut self, plan: &Plan, tier: &IndexVec<NodeId, u32>) {
         for node in (plan.hosts..plan.hosts + plan.switches).map(NodeId::from_bits) {
@@ -103,7 +106,7 @@ impl Graph {
         let tier = slots.tiers(&plan);
         slots.sort(&plan, &tier);
 
-        // Port number of each end of each link.
+        // Port index at both ends of each link.
         let mut ends = vec![[0u16; 2]; plan.edges.len()];
         for node in plan.nodes() {
             for (port, slot) in slots.of(node).enumerate() {
@@ -161,7 +164,7 @@ impl Graph {
         Ok(graph)
     }
 
-    /// Numbers the switches that have hosts.
+    /// Assigns group indices to the switches that have hosts.
     fn find_groups(&mut self) {
         for switch in 0..self.switches {
             let mut ports = self.links_of(self.switch_node(switch));
@@ -178,8 +181,8 @@ impl Graph {
         }
     }
 
-    /// Numbers the sets of switches to which hosts are connected, if hosts have several ports. The
-    /// switch of a server belongs to no rack. // TOP-13
+    /// Assigns rack indices to the sets of switches to which hosts are connected, if hosts have
+    /// several ports. The scale-up switch of a server belongs to no rack. // TOP-13
     fn find_racks(&mut self) {
         if self.endpoints() == self.hosts && !self.has_cables {
             return;
@@ -194,14 +197,14 @@ impl Graph {
             switches.sort_unstable();
             switches.dedup();
             if switches.is_empty() && self.has_cables {
-                switches.push(self.nodes() + host.bits()); // a rack of its own
+                switches.push(self.nodes() + host.bits()); // a separate rack
             }
             let next = number.len() as u32;
             self.rack.push(*number.entry(switches).or_insert(next));
         }
     }
 
-    /// Numbers the sets of switches that reach each other through switches.
+    /// Assigns plane indices to the sets of switches that reach each other through switches.
     fn find_planes(&mut self) {
         self.plane = vec![NONE; self.switches as usize];
         let mut planes = 0;
@@ -224,10 +227,11 @@ impl Graph {
         }
     }
 
-    /// Refuses hosts without a common plane, and planes of switches that do not connect two hosts.
+    /// Returns an error for hosts without a common plane, and for planes of switches that do not
+    /// connect two hosts.
     ///
-    /// If links join hosts directly, two hosts may be unconnected. A scenario is refused only if
-    /// its traffic needs them.
+    /// If links connect hosts directly, two hosts may be unconnected. A scenario is refused only if
+    /// its traffic needs a path between them.
     // TOP-06
     fn check_connected(&self) -> Result<(), TopologyError> {
         if !self.has_cables

@@ -2,36 +2,37 @@
 
 use thiserror::Error;
 
-/// The reason why a [`TopologySpec`](super::TopologySpec) gives no network, or why a property of it
-/// is undefined. Its text is a sentence for the author of the scenario.
+/// The reason why a [`TopologySpec`](super::TopologySpec) is not valid, or why a property of the
+/// network is undefined. Its text is a sentence for the author of the scenario.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TopologyError {
     /// A count that must be at least one is zero.
     #[error("topology {shape}: {key} is 0; it must be at least 1")]
     Zero {
-        /// Shape, as scenarios call it.
+        /// Name of the topology in scenarios.
         shape: &'static str,
-        /// Name of the count.
+        /// Key of the count in scenarios.
         key: &'static str,
     },
-    /// The `k` of a fat-tree is odd or zero.
+    /// The parameter `k` of a fat-tree is odd or zero.
     #[error(
         "topology fat-tree: k is {k}; it must be even and at least 2, since half the ports of a \
          switch lead down and half lead up"
     )]
     BadK {
-        /// The `k` that was given.
+        /// Given value of `k`.
         k: u32,
     },
-    /// The cores of a Clos cannot be divided evenly.
+    /// The core switches of a Clos cannot be divided evenly among the aggregation switches of a
+    /// pod.
     #[error(
         "topology clos: cores = {cores} cannot be shared evenly among aggs_per_pod = \
          {aggs_per_pod}; cores must be a multiple of aggs_per_pod"
     )]
     UnevenCores {
-        /// Core switches.
+        /// Number of core switches.
         cores: u32,
-        /// Aggregation switches of a pod.
+        /// Number of aggregation switches per pod.
         aggs_per_pod: u32,
     },
     /// The ports of a NIC cannot be divided among planes.
@@ -40,9 +41,9 @@ pub enum TopologyError {
          each port of a NIC"
     )]
     UnevenPlanes {
-        /// Planes.
+        /// Number of planes.
         planes: u32,
-        /// Ports of a NIC.
+        /// Number of ports of a NIC.
         nic_ports: u32,
     },
     /// There are fewer hosts than pairs of ToRs.
@@ -51,9 +52,9 @@ pub enum TopologyError {
          pair of ToRs needs at least one host"
     )]
     EmptyPair {
-        /// Pairs of ToRs.
+        /// Number of pairs of ToRs.
         pairs: u32,
-        /// Hosts.
+        /// Number of hosts.
         hosts: u32,
     },
     /// The network is larger than the supported maximum.
@@ -68,7 +69,7 @@ pub enum TopologyError {
         /// Largest allowed number.
         limit: u64,
     },
-    /// A node has more ports than port numbers exist.
+    /// The number of ports of a node exceeds the range of port indices.
     #[error(
         "{node} would have {ports} ports; a node can have at most 65535; spread its links over \
          more nodes"
@@ -79,7 +80,7 @@ pub enum TopologyError {
         /// Number of ports that it would have.
         ports: u32,
     },
-    /// Fewer than two hosts.
+    /// The network has fewer than two hosts.
     #[error("the topology has {hosts} host(s); traffic needs at least 2")]
     TooFewHosts {
         /// Number of hosts.
@@ -97,24 +98,24 @@ pub enum TopologyError {
     /// A node has an empty name.
     #[error("node number {node} has an empty name; give it one")]
     EmptyName {
-        /// Number of the node.
+        /// Node ID.
         node: u32,
     },
-    /// Two nodes have one name.
+    /// Two nodes have the same name.
     #[error("two nodes are called \"{name}\"; names must differ")]
     RepeatedName {
         /// The name.
         name: String,
     },
-    /// A link names a node that does not exist.
+    /// A link refers to a node that does not exist.
     #[error(
         "link number {link} names node {node}, but the {nodes} nodes are numbered from 0, hosts \
          first"
     )]
     UnknownNode {
-        /// Number of the link, counted from 1.
+        /// Position of the link in the list, counted from 1.
         link: usize,
-        /// The invalid number of a node.
+        /// The invalid node ID.
         node: u32,
         /// Number of nodes.
         nodes: u32,
@@ -122,7 +123,7 @@ pub enum TopologyError {
     /// A link joins a node with itself.
     #[error("link number {link} joins {node} with itself; a link needs two different nodes")]
     SelfLoop {
-        /// Number of the link, counted from 1.
+        /// Position of the link in the list, counted from 1.
         link: usize,
         /// Name of the node.
         node: String,
@@ -133,7 +134,7 @@ pub enum TopologyError {
         /// Name of the node.
         node: String,
     },
-    /// Switches do not connect two hosts.
+    /// No path through switches connects two hosts.
     #[error(
         "{host} on {switch} cannot be reached from {from}; traffic does not pass through hosts, \
          so any two hosts need ports on switches that are joined by switches"
@@ -160,7 +161,7 @@ pub enum TopologyError {
          fraction of the host links"
     )]
     NoCore {
-        /// Shape, as scenarios call it.
+        /// Name of the topology in scenarios.
         shape: &'static str,
     },
     /// Pairs of hosts in different racks are needed, but all hosts are in one rack.

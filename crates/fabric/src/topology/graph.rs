@@ -1,9 +1,9 @@
 //! A network as nodes and ports, compiled from a [`TopologySpec`](super::TopologySpec).
 //!
 //! Nodes are numbered: hosts first, then switches. All ports of all nodes are in one list, ordered
-//! by node. So a port has two numbers: its number at the node, and its index in the list. The index
-//! is the [`LinkId`] of the direction on which the port sends. The ports of hosts are first in the
-//! list. They are the *endpoints* of traffic. // TOP-01
+//! by node. So a port has two indices: one at the node, and one in the list. The second one is the
+//! [`LinkId`] of the direction on which the port sends. The ports of hosts are first in the list.
+//! They are the *endpoints* of traffic. // TOP-01
 //!
 //! Switches also have an index among the switches, from 0. This index is a plain integer.
 
@@ -18,19 +18,19 @@ use super::plan::Names;
 use super::{LinkSpec, Loss};
 use crate::ids::{LinkId, NodeId};
 
-/// Marks a missing group or node, or a node that a search has not reached.
+/// Value for a missing group or node, or for a node that a search has not reached.
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// Kind of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeKind {
-    /// Sends and receives flows; does not forward packets.
+    /// The node sends and receives flows, and does not forward packets.
     Host,
-    /// Forwards packets.
+    /// The node forwards packets.
     Switch,
 }
 
-/// Identifiers with consecutive indices.
+/// Iterator over consecutive IDs.
 pub type Ids<I> = std::iter::Map<Range<u32>, fn(u32) -> I>;
 
 /// A port, seen from the node that owns it.
@@ -38,9 +38,9 @@ pub type Ids<I> = std::iter::Map<Range<u32>, fn(u32) -> I>;
 pub struct Port {
     /// Node at the other end of the link.
     pub peer: NodeId,
-    /// Port of that node.
+    /// Index of the port at that node.
     pub peer_port: u16,
-    /// Speed of each direction.
+    /// Rate of each direction.
     pub rate: Rate,
     /// One-way propagation delay in ps.
     pub delay_ps: Time,
@@ -52,7 +52,7 @@ pub struct Graph {
     pub(super) shape: &'static str,
     pub(super) hosts: u32,
     pub(super) switches: u32,
-    /// Link of each node's first port, and at the end the number of links.
+    /// Per node, the link of port 0. The last element is the number of link directions.
     pub(super) first_link: IndexVec<NodeId, LinkId>,
     pub(super) peer: IndexVec<LinkId, NodeId>,
     pub(super) peer_port: IndexVec<LinkId, u16>,
@@ -65,8 +65,8 @@ pub struct Graph {
     pub(super) first_fabric_link: Vec<LinkId>,
     /// Per switch, distance to the nearest host.
     pub(super) tier: Vec<u32>,
-    /// Per switch, the number of its group (switches with hosts are numbered as groups), or
-    /// [`NONE`] for a switch without hosts.
+    /// Per switch, its group (switches with hosts are the groups), or [`NONE`] for a switch without
+    /// hosts.
     pub(super) group: Vec<u32>,
     /// Per group, its switch.
     pub(super) group_switch: Vec<u32>,
@@ -74,7 +74,7 @@ pub struct Graph {
     pub(super) rack: IndexVec<NodeId, u32>,
     /// Per switch, true if it is the scale-up domain of a server. Empty if there are none.
     pub(super) scale_up: Vec<bool>,
-    /// Per switch, the number of its plane. Switches that reach each other through switches are in
+    /// Per switch, the index of its plane. Switches that reach each other through switches are in
     /// one plane.
     pub(super) plane: Vec<u32>,
     pub(super) names: Names,
@@ -86,7 +86,7 @@ pub struct Graph {
     pub(super) has_cables: bool,
 }
 
-/// Prints a summary of one line for a network of any size.
+/// Prints one line, because a network can be large.
 impl fmt::Debug for Graph {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Graph")
@@ -99,7 +99,7 @@ impl fmt::Debug for Graph {
 }
 
 impl Graph {
-    /// The planes in which a host has ports, ascending.
+    /// Returns the planes in which a host has ports, ascending.
     fn planes_of(&self, host: NodeId) -> Vec<u32> {
         let mut of: Vec<u32> = self.links_of(host).map(|e| self.plane_of(e)).collect();
         of.sort_unstable();
@@ -107,14 +107,14 @@ impl Graph {
         of
     }
 
-    /// Hosts in each plane of switches.
+    /// Returns the number of hosts in each plane of switches.
     pub(super) fn hosts_in_planes(&self) -> Vec<u32> {
         let planes = self.plane.iter().max().map_or(0, |&last| last as usize + 1);
         let mut hosts_in = vec![0u32; planes];
         for host in self.host_ids() {
             for plane in self.planes_of(host) {
-                // Planes of host-to-host links have numbers after those of switches, so they have
-                // no entry.
+                // Planes of host-to-host links follow the planes of switches, so they have no
+                // entry.
                 if let Some(hosts) = hosts_in.get_mut(plane as usize) {
                     *hosts += 1;
                 }
@@ -123,12 +123,12 @@ impl Graph {
         hosts_in
     }
 
-    /// Returns two hosts without a common plane, if there are any.
+    /// Returns two hosts without a common plane; `None` if all hosts have one.
     #[must_use]
     pub fn first_apart(&self) -> Option<(NodeId, NodeId)> {
         let hosts_in = self.hosts_in_planes();
-        // In nearly all networks one plane contains all hosts. Only hosts outside this plane are
-        // compared one by one.
+        // In nearly all networks one plane contains all hosts. Only hosts outside the largest plane
+        // are compared pairwise.
         let widest = (0..hosts_in.len() as u32)
             .rev()
             .max_by_key(|&p| hosts_in[p as usize])
@@ -143,27 +143,27 @@ impl Graph {
             })
     }
 
-    /// True if two hosts have a plane in common, or are one host.
+    /// Returns true if two hosts have a plane in common, or are the same host.
     #[must_use]
     pub fn reach_each_other(&self, a: NodeId, b: NodeId) -> bool {
         let planes = self.planes_of(a);
         a == b || (self.links_of(b)).any(|end| planes.contains(&self.plane_of(end)))
     }
 
-    /// True if any link joins two hosts directly.
+    /// Returns true if any link connects two hosts directly.
     #[must_use]
     pub const fn has_cables(&self) -> bool {
         self.has_cables
     }
 
-    /// True if the link of an endpoint leads to another host.
+    /// Returns true if the link of an endpoint leads to another host.
     #[must_use]
     pub fn is_cable(&self, endpoint: LinkId) -> bool {
         self.is_host(self.peer[endpoint])
     }
 
     /// Returns this network with the given links down for routing. Each link is given by one of its
-    /// directions. Nodes and ports keep their numbers.
+    /// directions. Nodes and ports keep their IDs.
     // LNK-10
     #[must_use]
     pub fn without(&self, links: &[LinkId]) -> Self {
@@ -180,7 +180,7 @@ impl Graph {
         graph
     }
 
-    /// Truncates delays to whole nanoseconds.
+    /// Truncates link delays to whole nanoseconds.
     // NS3-01
     #[must_use]
     pub fn cut_delays(mut self) -> Self {
@@ -199,13 +199,13 @@ impl Graph {
         }
     }
 
-    /// True if routing treats a link as down.
+    /// Returns true if a link is down for routing.
     #[must_use]
     pub fn is_down(&self, link: LinkId) -> bool {
         self.down.get(link.index()).copied().unwrap_or(false)
     }
 
-    /// True if routing treats any link as down.
+    /// Returns true if any link is down for routing.
     #[must_use]
     pub fn lacks_links(&self) -> bool {
         !self.down.is_empty()
@@ -217,37 +217,37 @@ impl Graph {
         self.shape
     }
 
-    /// Number of hosts; they are the nodes `0..hosts`.
+    /// Returns the number of hosts, which are the nodes `0..hosts`.
     #[must_use]
     pub fn hosts(&self) -> u32 {
         self.hosts
     }
 
-    /// Number of switches; they are the nodes `hosts..nodes`.
+    /// Returns the number of switches, which are the nodes `hosts..nodes`.
     #[must_use]
     pub fn switches(&self) -> u32 {
         self.switches
     }
 
-    /// Number of nodes.
+    /// Returns the number of nodes.
     #[must_use]
     pub fn nodes(&self) -> u32 {
         self.hosts + self.switches
     }
 
-    /// Number of links; each has two directions.
+    /// Returns the number of links. Each link has two directions.
     #[must_use]
     pub fn link_count(&self) -> u32 {
         self.peer.len() as u32 / 2
     }
 
-    /// Number of ports of all nodes together.
+    /// Returns the total number of ports of all nodes.
     #[must_use]
     pub fn port_count(&self) -> u32 {
         self.peer.len() as u32
     }
 
-    /// Number of endpoints (ports of hosts).
+    /// Returns the number of endpoints (ports of hosts).
     #[must_use]
     pub fn endpoints(&self) -> u32 {
         self.first_link[NodeId::from_bits(self.hosts)].bits()
@@ -278,13 +278,13 @@ impl Graph {
         (0..self.endpoints()).map(LinkId::from_bits)
     }
 
-    /// True if a node is a host.
+    /// Returns true if a node is a host.
     #[must_use]
     pub fn is_host(&self, node: NodeId) -> bool {
         node.bits() < self.hosts
     }
 
-    /// Returns the node of a switch, given its number among switches.
+    /// Returns the node ID of a switch, given its index among the switches.
     #[must_use]
     pub fn switch_node(&self, switch: u32) -> NodeId {
         NodeId::from_bits(self.hosts + switch)
@@ -305,14 +305,15 @@ impl Graph {
         }
     }
 
-    /// Distance of a node to its nearest host: 0 for hosts, 1 for switches with hosts. // TOP-04
+    /// Returns the distance of a node to its nearest host: 0 for hosts, 1 for switches with hosts.
+    /// // TOP-04
     #[must_use]
     pub fn tier(&self, node: NodeId) -> u32 {
         self.switch_number(node)
             .map_or(0, |switch| self.tier[switch as usize])
     }
 
-    /// Name of a node, such as `host17` or `leaf3`.
+    /// Returns the name of a node, such as `host17` or `leaf3`.
     #[must_use]
     pub fn name(&self, node: NodeId) -> String {
         self.names.of(node)
@@ -330,14 +331,15 @@ impl Graph {
             .filter(move |&link| self.peer[link] == to)
     }
 
-    /// Returns the name of a port: `leaf0->spine1`; where several links join the two nodes,
-    /// `leaf0->spine1#2` for the second of them. // TOP-05
+    /// Returns the name of a port, such as `leaf0->spine1`. If several links connect the two nodes,
+    /// the index of the link follows, from 1: `leaf0->spine1#2`. // TOP-05
     #[must_use]
     pub fn port_name(&self, link: LinkId) -> String {
         self.name_of_ends(link, "->")
     }
 
-    /// Name of the link at a port: `leaf0--spine1`, with the same numbers as ports. // TOP-05
+    /// Returns the name of the link of a port, such as `leaf0--spine1`. Indices of parallel links
+    /// are as in the names of ports. // TOP-05
     #[must_use]
     pub fn link_name(&self, link: LinkId) -> String {
         self.name_of_ends(link, "--")
@@ -346,7 +348,7 @@ impl Graph {
     fn name_of_ends(&self, link: LinkId, between: &str) -> String {
         let (node, peer) = (self.sender(link), self.peer[link]);
         let name = format!("{}{between}{}", self.name(node), self.name(peer));
-        // Both ends have these links in the order of the list (TOP-03).
+        // Parallel links have the same order at both ends (TOP-03).
         match self.links_to(node, peer).count() {
             1 => name,
             _ => {
@@ -356,7 +358,7 @@ impl Graph {
         }
     }
 
-    /// Number of ports of a node.
+    /// Returns the number of ports of a node.
     #[must_use]
     pub fn ports(&self, node: NodeId) -> u16 {
         self.links_of(node).len() as u16
@@ -369,37 +371,38 @@ impl Graph {
         links.map(LinkId::from_bits)
     }
 
-    /// Returns the first link after those of a node, which is the first link of the next node.
+    /// Returns the link of port 0 of the next node.
     pub(super) fn first_link_behind(&self, node: NodeId) -> LinkId {
         self.first_link[NodeId::from_bits(node.bits() + 1)]
     }
 
-    /// Returns rate and delay of the link at each port of a node.
+    /// Returns the rate and the delay of the link at each port of a node.
     #[must_use]
     pub fn rates_and_delays(&self, node: NodeId) -> Vec<(Rate, Time)> {
         let ports = self.links_of(node).map(|link| self.port(link));
         ports.map(|port| (port.rate, port.delay_ps)).collect()
     }
 
-    /// Link on which a node's port sends.
+    /// Returns the link on which a node's port sends.
     #[must_use]
     pub fn link(&self, node: NodeId, port: u16) -> LinkId {
         self.first_link[node].at_port(port)
     }
 
-    /// Link on which a port of a switch (counted among switches) sends.
+    /// Returns the link on which a port of a switch sends. `switch` is the index among the
+    /// switches.
     #[must_use]
     pub fn switch_link(&self, switch: u32, port: u16) -> LinkId {
         self.link(self.switch_node(switch), port)
     }
 
-    /// Link of a node's port 0.
+    /// Returns the link of a node's port 0.
     #[must_use]
     pub fn first_link(&self, node: NodeId) -> LinkId {
         self.first_link[node]
     }
 
-    /// The port that sends on a link.
+    /// Returns the port that sends on a link.
     #[must_use]
     pub fn port(&self, link: LinkId) -> Port {
         let LinkSpec { rate, delay_ps, .. } = self.link_spec(self.link_kind[link]);
@@ -417,19 +420,19 @@ impl Graph {
         self.link_spec(self.link_kind[link]).loss
     }
 
-    /// The other direction of a link.
+    /// Returns the other direction of a link.
     #[must_use]
     pub fn reverse(&self, link: LinkId) -> LinkId {
         self.link(self.peer[link], self.peer_port[link])
     }
 
-    /// Node that sends on a link.
+    /// Returns the node that sends on a link.
     #[must_use]
     pub fn sender(&self, link: LinkId) -> NodeId {
         NodeId::new(self.first_link.partition_point(|&first| first <= link) - 1)
     }
 
-    /// Host of an endpoint.
+    /// Returns the host of an endpoint.
     #[must_use]
     pub fn host_of(&self, endpoint: LinkId) -> NodeId {
         if self.endpoints() == self.hosts {
@@ -439,27 +442,28 @@ impl Graph {
         }
     }
 
-    /// Returns the switch (counted among switches) to which an endpoint is linked. The endpoint
-    /// must not be the end of a cable ([`Graph::is_cable`]).
+    /// Returns the switch to which an endpoint is linked, as an index among the switches. The
+    /// endpoint must not be the end of a host-to-host link ([`Graph::is_cable`]).
     #[must_use]
     pub fn switch_of(&self, endpoint: LinkId) -> u32 {
         self.fabric_peer(endpoint)
     }
 
-    /// True if an endpoint is linked to the switch of its server.
+    /// Returns true if an endpoint is linked to the scale-up switch of its server.
     #[must_use]
     pub fn is_scale_up(&self, endpoint: LinkId) -> bool {
         !self.is_cable(endpoint) && self.is_scale_up_switch(self.switch_of(endpoint))
     }
 
-    /// True if a switch (counted among switches) is the scale-up domain of a server.
+    /// Returns true if a switch, given by its index among the switches, is the scale-up switch of a
+    /// server.
     #[must_use]
     pub fn is_scale_up_switch(&self, switch: u32) -> bool {
         self.scale_up.get(switch as usize).copied().unwrap_or(false)
     }
 
-    /// Returns the plane of an endpoint. Endpoints of one plane reach each other, while all links
-    /// are up. A link between two hosts is a plane of its own. // TOP-06
+    /// Returns the plane of an endpoint. Endpoints of one plane reach each other while all links
+    /// are up. A link between two hosts is a separate plane. // TOP-06
     #[must_use]
     pub fn plane_of(&self, endpoint: LinkId) -> u32 {
         if self.is_cable(endpoint) {
@@ -468,7 +472,8 @@ impl Graph {
         self.plane[self.switch_of(endpoint) as usize]
     }
 
-    /// Returns the rack of a host: hosts that are connected to the same switches share one.
+    /// Returns the rack of a host. Hosts that are connected to the same switches are in the same
+    /// rack.
     // TOP-13
     #[must_use]
     pub fn rack_of(&self, host: NodeId) -> u32 {
@@ -478,13 +483,13 @@ impl Graph {
         }
     }
 
-    /// Number of groups. Each switch with hosts is a group.
+    /// Returns the number of groups. Each switch with hosts is a group.
     #[must_use]
     pub fn groups(&self) -> u32 {
         self.group_switch.len() as u32
     }
 
-    /// Switch (counted among switches) of a group.
+    /// Returns the switch of a group, as an index among the switches.
     #[must_use]
     pub fn group_switch(&self, group: u32) -> u32 {
         self.group_switch[group as usize]
@@ -498,20 +503,21 @@ impl Graph {
         (group != NONE).then_some(group)
     }
 
-    /// Group of an endpoint, which must not be the end of a cable.
+    /// Returns the group of an endpoint, which must not be the end of a host-to-host link.
     #[must_use]
     pub fn group_of(&self, endpoint: LinkId) -> u32 {
         self.group[self.switch_of(endpoint) as usize]
     }
 
-    /// Endpoints that are linked to a switch (counted among switches), in the order of its ports.
+    /// Returns the endpoints that are linked to a switch, in the order of its ports. `switch` is
+    /// the index among the switches.
     pub fn endpoints_on(&self, switch: u32) -> impl Iterator<Item = LinkId> + '_ {
         let first = self.first_link[self.switch_node(switch)].bits();
         let links = first..self.first_fabric_link[switch as usize].bits();
         links.map(|link| self.reverse(LinkId::from_bits(link)))
     }
 
-    /// Links of a switch (counted among switches) that lead to switches.
+    /// Returns the links of a switch to other switches. `switch` is the index among the switches.
     pub(crate) fn fabric_links(&self, switch: u32) -> Ids<LinkId> {
         let end = self.first_link_behind(self.switch_node(switch));
         (self.first_fabric_link[switch as usize].bits()..end.bits()).map(LinkId::from_bits)
@@ -523,7 +529,7 @@ impl Graph {
             .filter(|&link| !self.is_down(link))
     }
 
-    /// Switch (counted among switches) at the other end of a link that leads to one.
+    /// Returns the switch at the other end of a link to a switch, as an index among the switches.
     pub(crate) fn fabric_peer(&self, link: LinkId) -> u32 {
         self.peer[link].bits() - self.hosts
     }
@@ -538,14 +544,15 @@ impl Graph {
         self.links[kind as usize]
     }
 
-    /// True if this is a regular shape, in which pairs of nodes at equal distances are alike.
+    /// Returns true if the topology is regular: the paths between two racks depend only on whether
+    /// they are the same, or in the same pod.
     #[must_use]
     pub fn is_regular(&self) -> bool {
         self.pod_racks.is_some()
     }
 
-    /// Returns, for a regular topology, a group that is placed relative to group 0 as `to` is
-    /// relative to `from`.
+    /// Returns, for a regular topology, a group whose position relative to group 0 is the same as
+    /// that of `to` relative to `from`.
     pub(crate) fn like_pair(&self, from: u32, to: u32) -> Option<u32> {
         let racks = self.pod_racks?;
         Some(match () {

@@ -14,17 +14,17 @@ pub use error::TopologyError;
 pub use graph::{Graph, Ids, NodeKind, Port};
 pub use servers::{Servers, Wiring};
 
-/// Probability that a link loses a frame, as a threshold for 64 random bits.
+/// Loss probability of a link, as a threshold for 64 random bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Loss(u64);
 
 impl Loss {
     /// No loss: every frame arrives.
     pub const NONE: Self = Self(0);
-    /// 2^64, the number of values of a 64-bit draw.
+    /// Number of values of 64 random bits, 2^64.
     const ALL: f64 = 18_446_744_073_709_551_616.0;
 
-    /// Returns a loss with this probability, from 0 to 1, independent for each frame.
+    /// Creates a loss probability from 0 to 1. Losses of frames are independent.
     #[must_use]
     pub fn of(probability: f64) -> Self {
         Self((probability * Self::ALL) as u64)
@@ -44,10 +44,10 @@ impl Loss {
     }
 }
 
-/// Rate, propagation delay and loss of a link; both directions are equal.
+/// Rate, propagation delay and loss probability of a link. Both directions are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkSpec {
-    /// Speed of each direction.
+    /// Rate of each direction.
     pub rate: Rate,
     /// Propagation delay of one direction, in ps.
     pub delay_ps: Time,
@@ -55,55 +55,56 @@ pub struct LinkSpec {
     pub loss: Loss,
 }
 
-/// The network that a scenario specifies.
+/// The topology that a scenario specifies.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TopologySpec {
     /// `hosts` hosts on one switch.
     Star {
         /// Number of hosts.
         hosts: u32,
-        /// Host links.
+        /// Links of the hosts.
         link: LinkSpec,
     },
-    /// Two switches joined by one link, with hosts on both sides.
+    /// Two switches with hosts, connected by one link.
     Dumbbell {
-        /// Hosts on the first switch.
+        /// Number of hosts on the first switch.
         left: u32,
-        /// Hosts on the second switch.
+        /// Number of hosts on the second switch.
         right: u32,
-        /// Host links.
+        /// Links of the hosts.
         link: LinkSpec,
         /// The link between the switches.
         core: LinkSpec,
     },
     /// Every leaf is linked to every spine.
     LeafSpine {
-        /// Switches with hosts.
+        /// Number of leaves.
         leaves: u32,
-        /// Switches above.
+        /// Number of spines.
         spines: u32,
-        /// Hosts on each leaf.
+        /// Number of hosts per leaf.
         hosts_per_leaf: u32,
-        /// Host links.
+        /// Links of the hosts.
         link: LinkSpec,
         /// Leaf-spine links.
         uplink: LinkSpec,
     },
-    /// Three tiers: pods of ToRs and aggregation switches, cores above. Each ToR is linked to every
-    /// aggregation switch of its pod; aggregation switch i of each pod to the i-th share of the
-    /// cores.
+    /// Three tiers: ToRs and aggregation switches in pods, and core switches. Each ToR is linked to
+    /// every aggregation switch of its pod. The core switches are divided into as many equal ranges
+    /// as a pod has aggregation switches, and aggregation switch i of each pod is linked to the
+    /// i-th range.
     Clos {
-        /// Pods.
+        /// Number of pods.
         pods: u32,
-        /// ToRs of a pod.
+        /// Number of ToRs per pod.
         tors_per_pod: u32,
-        /// Aggregation switches of a pod; must divide `cores`.
+        /// Number of aggregation switches per pod; must divide `cores`.
         aggs_per_pod: u32,
-        /// Core switches.
+        /// Number of core switches.
         cores: u32,
-        /// Hosts on each ToR.
+        /// Number of hosts per ToR.
         hosts_per_tor: u32,
-        /// Host links.
+        /// Links of the hosts.
         link: LinkSpec,
         /// ToR-aggregation links.
         agg_link: LinkSpec,
@@ -112,24 +113,24 @@ pub enum TopologySpec {
     },
     /// k-ary fat-tree: k pods of k/2 edge and k/2 aggregation switches, k²/4 cores, k³/4 hosts.
     FatTree {
-        /// Ports of every switch; even.
+        /// Number of ports of every switch; even.
         k: u32,
-        /// Host links.
+        /// Links of the hosts.
         link: LinkSpec,
-        /// All other links.
+        /// Links between switches.
         fabric_link: LinkSpec,
     },
     /// Pairs of ToRs. Every host has one link to each ToR of its pair, and every ToR has one link
     /// to each aggregation switch. Hosts are divided evenly. If that is impossible, the first pairs
     /// have one host more.
     DualHomed {
-        /// Pairs of ToRs.
+        /// Number of pairs of ToRs.
         pairs: u32,
-        /// Number of all hosts; at least one per pair.
+        /// Total number of hosts; at least one per pair.
         hosts: u32,
-        /// Switches above the ToRs.
+        /// Number of aggregation switches above the ToRs.
         aggs: u32,
-        /// Host links.
+        /// Links of the hosts.
         link: LinkSpec,
         /// ToR-aggregation links.
         uplink: LinkSpec,
@@ -137,15 +138,15 @@ pub enum TopologySpec {
     /// Several leaf-spine sites. Each site has a gateway that is linked to all its spines, and
     /// every two gateways are linked.
     MultiDc {
-        /// Sites.
+        /// Number of sites.
         sites: u32,
-        /// Switches with hosts per site.
+        /// Number of leaves per site.
         leaves: u32,
-        /// Spines of a site.
+        /// Number of spines per site.
         spines: u32,
-        /// Hosts on each leaf.
+        /// Number of hosts per leaf.
         hosts_per_leaf: u32,
-        /// Host links.
+        /// Links of the hosts.
         link: LinkSpec,
         /// Leaf-spine links.
         uplink: LinkSpec,
@@ -162,7 +163,7 @@ pub enum TopologySpec {
         hosts: Vec<String>,
         /// Names of the switches.
         switches: Vec<String>,
-        /// Links as (index of a node, index of a node, link); hosts come first in the numbering.
+        /// Links as (node ID, node ID, link); the IDs of hosts come before those of switches.
         links: Vec<(u32, u32, LinkSpec)>,
     },
 }

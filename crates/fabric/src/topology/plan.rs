@@ -1,4 +1,5 @@
-//! Lists the nodes and links of a specification. Only this module contains the regular shapes.
+//! Lists the nodes and links of a topology. Only this module contains the structure of the regular
+//! topologies.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
@@ -15,7 +16,7 @@ pub(super) const MAX_LINKS: u64 = 1 << 25;
 /// Maximum propagation delay: 1000 s.
 const MAX_DELAY_PS: u64 = 1_000_000_000_000_000;
 
-/// Names of the nodes of a network.
+/// Names of the nodes of a network, stored or computed from the node ID.
 #[derive(Clone, Debug)]
 pub(super) enum Names {
     /// Groups of nodes of one kind, in node order: (name, number of nodes). Nodes are called
@@ -33,7 +34,7 @@ impl Names {
         Self::Given(names, sorted)
     }
 
-    /// Name of a node.
+    /// Returns the name of a node.
     pub(super) fn of(&self, node: NodeId) -> String {
         match self {
             Self::Given(names, _) => names[node.index()].clone(),
@@ -50,7 +51,7 @@ impl Names {
         }
     }
 
-    /// The node with this name.
+    /// Returns the node with this name; `None`: there is none.
     pub(super) fn find(&self, name: &str) -> Option<NodeId> {
         match self {
             Self::Given(names, sorted) => {
@@ -73,13 +74,13 @@ impl Names {
     }
 }
 
-/// Parses a number in a name: digits without leading zeros.
+/// Parses the index at the end of a name: digits without leading zeros.
 fn plain_number(text: &str) -> Option<u32> {
     let plain = text.bytes().all(|b| b.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
     if plain { text.parse().ok() } else { None }
 }
 
-/// A link: the numbers of its two nodes, and the index of its kind in [`Plan::links`].
+/// A link: the IDs of its two nodes, and the index of its kind in [`Plan::links`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Edge {
     pub(super) a: NodeId,
@@ -102,8 +103,8 @@ impl Edge {
         others.map(move |b| Self::new(a, b, link))
     }
 
-    /// Returns links of one kind from nodes to nodes above them: `below` nodes connect to node
-    /// `first`, the next `below` nodes to the next node, and so on.
+    /// Returns links of one kind from nodes to nodes of the next tier: `below` nodes connect to
+    /// node `first`, the next `below` nodes to the node after `first`, and so on.
     pub(super) fn in_turn(
         nodes: Range<u32>,
         below: u32,
@@ -125,19 +126,19 @@ pub(super) struct Plan {
     pub(super) hosts: u32,
     pub(super) switches: u32,
     pub(super) edges: Vec<Edge>,
-    /// Distinct kinds of links (rate, delay, loss); an [`Edge`] has an index of this list.
+    /// Distinct kinds of links (rate, delay, loss). An [`Edge`] refers to this list by index.
     pub(super) links: Vec<LinkSpec>,
     pub(super) names: Names,
-    /// In a regular shape, the number of racks (switches with hosts) per pod; pods are numbered
-    /// consecutively. The links between two racks depend only on whether the racks are the same, or
-    /// in the same pod.
+    /// Number of racks (switches with hosts) per pod in a regular topology; pods have consecutive
+    /// racks. The paths between two racks depend only on whether the racks are the same, or in the
+    /// same pod.
     pub(super) pod_racks: Option<u32>,
-    /// Switches that are the scale-up domains of servers, as indices among the switches.
+    /// Scale-up switches of servers, as indices among the switches.
     pub(super) scale_up: Vec<u32>,
 }
 
 impl Plan {
-    /// Creates nodes and links. All counts are checked before memory is allocated for them.
+    /// Lists the nodes and links of a topology. All counts are checked before memory is allocated.
     pub(super) fn new(spec: &TopologySpec) -> Result<Self, TopologyError> {
         match *spec {
             TopologySpec::Star { hosts, link } => star(hosts, link),
@@ -230,7 +231,7 @@ pub(super) fn check_counts(
     }
 }
 
-/// Returns the numbers of hosts and switches, or an error if a size exceeds its limit.
+/// Returns the numbers of hosts and switches, or an error if one exceeds its limit.
 pub(super) fn check_size(
     hosts: u128,
     switches: u128,
@@ -333,7 +334,7 @@ fn leaf_spine(
     })
 }
 
-/// Counts of a three-tier network: pods of ToRs and aggregation switches, and cores.
+/// Numbers of nodes in a three-tier network: pods of ToRs and aggregation switches, and cores.
 struct ThreeTier {
     shape: &'static str,
     tor_name: &'static str,
@@ -345,7 +346,7 @@ struct ThreeTier {
 }
 
 impl ThreeTier {
-    /// Returns an error if a count is 0, or if the cores cannot be divided evenly.
+    /// Returns an error if a count is 0, or if the core switches cannot be divided evenly.
     fn check_clos(&self) -> Result<(), TopologyError> {
         let counts = [
             ("pods", self.pods),
@@ -365,13 +366,13 @@ impl ThreeTier {
         }
     }
 
-    /// Returns the counts of a fat-tree whose switches have `k` ports.
+    /// Returns the numbers of nodes of a fat-tree whose switches have `k` ports.
     fn fat_tree(k: u32) -> Result<Self, TopologyError> {
         if k == 0 || !k.is_multiple_of(2) {
             return Err(TopologyError::BadK { k });
         }
         let half = k / 2;
-        // The limit on hosts refuses larger networks anyway. This check keeps half² in range.
+        // Larger networks exceed the limit on hosts anyway. This check keeps half² in range.
         let cores = half.checked_mul(half).ok_or_else(|| too_many_hosts(k))?;
         Ok(Self {
             shape: "fat-tree",
@@ -384,8 +385,8 @@ impl ThreeTier {
         })
     }
 
-    /// Numbers all ToRs by pod, all aggregation switches by pod, and the cores. Aggregation switch
-    /// i of every pod has the i-th share of the cores. // TOP-02
+    /// Assigns node IDs to all ToRs by pod, all aggregation switches by pod, and the core switches.
+    /// Aggregation switch i of every pod is linked to the i-th range of core switches. // TOP-02
     fn plan(
         &self,
         link: LinkSpec,
@@ -435,8 +436,8 @@ impl ThreeTier {
     }
 }
 
-/// Lays out dual-homed hosts. ToRs 2p and 2p + 1 are pair p. The hosts of a pair are numbered after
-/// those of earlier pairs. // TOP-18
+/// Lays out dual-homed hosts. ToRs 2p and 2p + 1 form pair p. The node IDs of the hosts of a pair
+/// follow those of earlier pairs. // TOP-18
 fn dual_homed(
     pairs: u32,
     hosts: u32,
@@ -480,7 +481,7 @@ fn dual_homed(
     })
 }
 
-/// Numbers all leaves by site, all spines, and the gateways. // TOP-21
+/// Assigns node IDs to all leaves by site, all spines by site, and the gateways. // TOP-21
 fn multi_dc(counts: [u32; 4], links: [LinkSpec; 4]) -> Result<Plan, TopologyError> {
     let [sites, leaves, spines, hosts_per_leaf] = counts;
     let named = [

@@ -1,10 +1,10 @@
-//! Servers with GPUs: each GPU is a host with a port to the switch of its server's scale-up domain
-//! and one or several ports of its NIC.
+//! Servers with GPUs: each GPU is a host with one port to the scale-up switch of its server, and
+//! one or several NIC ports.
 
 use super::plan::{Edge, Names, Plan, check_counts, check_delays, check_size};
 use super::{LinkSpec, TopologyError};
 
-/// The connection of NICs to leaves.
+/// Which leaves the NICs are connected to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wiring {
     /// GPU i of each server is connected to the leaves of rail i.
@@ -36,14 +36,14 @@ pub struct Servers {
     /// Number of servers per segment. Each segment has its own leaves. The last segment may have
     /// fewer servers.
     pub servers_per_segment: u32,
-    /// Number of ports of a GPU's NIC. Each is linked to another leaf.
+    /// Number of ports of a GPU's NIC. Each port is linked to a different leaf.
     pub nic_ports: u32,
     /// Number of planes: 1, or as many as `nic_ports`. With several planes, leaves of different
     /// ports share no spine.
     pub planes: u32,
     /// Number of spines per plane.
     pub spines: u32,
-    /// Links between a GPU and the switch of its server.
+    /// Links between a GPU and the scale-up switch of its server.
     pub scale_up: LinkSpec,
     /// Links between a port of a NIC and its leaf.
     pub link: LinkSpec,
@@ -52,7 +52,7 @@ pub struct Servers {
 }
 
 impl Servers {
-    /// Number of GPUs.
+    /// Returns the number of GPUs.
     #[must_use]
     pub fn gpus(&self) -> u64 {
         u64::from(self.servers) * u64::from(self.gpus_per_server)
@@ -80,7 +80,7 @@ impl Servers {
         self.gpus() * (1 + u64::from(self.nic_ports)) + self.leaves() * u64::from(self.spines)
     }
 
-    /// Returns the largest number of GPUs of one leaf.
+    /// Returns the maximum number of GPUs per leaf.
     #[must_use]
     pub fn gpus_per_leaf(&self) -> u64 {
         let servers = u64::from(self.servers_per_segment.min(self.servers));
@@ -90,14 +90,14 @@ impl Servers {
         }
     }
 
-    /// Returns true if the number of planes fits the number of ports of a NIC.
+    /// Returns true if the number of planes is 1 or equal to the number of ports of a NIC.
     #[must_use]
     pub const fn planes_fit(&self) -> bool {
         self.planes == 1 || self.planes == self.nic_ports
     }
 
-    /// Lays out servers. Switches are numbered in this order: the switches of servers; the leaves
-    /// by segment, rail and port; the spines by plane. // TOP-23
+    /// Lays out the servers. Switches have node IDs in this order: the scale-up switches of
+    /// servers; the leaves by segment, rail and port; the spines by plane. // TOP-23
     pub(super) fn plan(&self) -> Result<Plan, TopologyError> {
         let shape = self.wiring.shape();
         let counts = [
@@ -152,7 +152,7 @@ impl Servers {
         })
     }
 
-    /// Returns the leaf of the first port of a GPU's NIC. The leaves of its other ports follow.
+    /// Returns the leaf of the first port of a GPU's NIC. The leaves of the other ports follow.
     fn first_leaf_of(&self, gpu: u32) -> u32 {
         let (server, place) = (gpu / self.gpus_per_server, gpu % self.gpus_per_server);
         let segment = server / self.servers_per_segment;

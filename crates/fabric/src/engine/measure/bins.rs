@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-/// Counts of values in bins of equal width. Rare large values are stored separately, so that one of
-/// them does not fill the memory.
+/// Histogram with bins of equal width. Rare large values are stored separately, so that one of them
+/// does not fill the memory.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Bins {
     low: Vec<u64>,
@@ -25,7 +25,7 @@ impl Bins {
         self.low[at] += samples;
     }
 
-    /// Bins with at least one sample, lowest first.
+    /// Returns the bins with at least one sample as (bin, count), lowest bin first.
     pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let low = (0..).zip(self.low.iter().copied());
         low.filter(|bin| bin.1 > 0)

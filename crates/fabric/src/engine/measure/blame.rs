@@ -5,9 +5,9 @@
 //! - `journey.rs` follows each packet that can complete its flow. The packet starts with the time
 //!   that its flow has spent so far and adds its own times on the path.
 //! - `ports.rs` keeps a clock of the frames that each port sends.
-//! - `arrivals.rs` finds the packet that completes the flow at the receiver; that packet gives the
-//!   row.
-//! - `roots.rs` has the congested ports that caused the current pauses.
+//! - `arrivals.rs` finds the packet that completes the flow at the receiver. The row of the flow
+//!   has the times of this packet.
+//! - `roots.rs` stores the congested ports that caused the current pauses.
 //! - `losses.rs` counts the packets that were dropped.
 //!
 //! The packet carries all times with it, so no node looks up state of another node.
@@ -55,7 +55,7 @@ pub use rows::{BlameHopRecord, BlameRecord};
 /// Configuration of the delay breakdown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spec {
-    /// True to record the parts also by port.
+    /// True to record the delay components also per port of the path.
     pub hops: bool,
 }
 
@@ -68,20 +68,20 @@ pub(super) struct Blame {
     arrivals: Arrivals,
     /// Per port of the network, the time that it has spent sending, by kind of frame.
     ports: IndexVec<LinkId, Port>,
-    /// Per port, at the last check: classes that are paused, and classes for which the neighbour
-    /// has no room.
+    /// Per port, when it was last checked: classes that are paused, and classes for which the
+    /// neighbour has no room.
     held: IndexVec<LinkId, (ClassSet, ClassSet)>,
     roots: Roots,
-    /// Packet number, flow and sequence number of the followed packet that a switch is processing.
-    /// `None`: no such packet, or the switch has dropped it.
+    /// ID, flow and sequence number of the followed packet that a switch is processing. `None`: no
+    /// such packet, or the switch has dropped it.
     arriving: Option<(PacketId, u32, u32)>,
     pauses_without_frames: bool,
-    /// Class of the dataplane for data packets of traffic class 0.
+    /// Dataplane class of data packets of traffic class 0.
     data_class: u8,
     /// True if any packet of a flow can complete it, so that all packets are followed.
     all: bool,
     rows: Vec<BlameRecord>,
-    /// `None`: the parts are not recorded by port.
+    /// Rows of delay components per port; `None` if they are not recorded.
     hops: Option<Vec<BlameHopRecord>>,
     losses: Losses,
 }
@@ -106,8 +106,8 @@ impl Blame {
         }
     }
 
-    /// Passes the accounts of a NIC's port the classes that are paused or have no room at the
-    /// neighbour, with the congested ports that caused the pauses.
+    /// Updates the reasons why the classes of a NIC's port cannot send: paused classes and classes
+    /// without room at the neighbour, with the congested ports that caused the pauses.
     // BLM-12: class pauses at a NIC
     fn hold_flows(&mut self, now: Time, link: LinkId) {
         let (tree, (paused, full)) = (&self.roots.tree, self.held[link]);
@@ -121,8 +121,8 @@ impl Blame {
         });
     }
 
-    /// Handles a possible change of the pauses of a port: a frame arrived, a timer expired, or the
-    /// port `chose` a frame.
+    /// Handles a possible change of the pauses of a port, after a frame arrived, a timer expired,
+    /// or the port chose a frame (`chose`).
     // BLM-12, BLM-22: cause that blocks a flow or a queue
     #[inline(never)]
     fn check_port(&mut self, link: LinkId, chose: bool, view: &View<'_>) {
@@ -134,8 +134,8 @@ impl Blame {
         let node = view.links.near[link].node;
         if changed || !chose || view.switch(node).is_some_and(Switch::holds_flows) {
             let obstacle = |queue| self.roots.obstacle(link, queue, view);
-            // If every packet is followed, a packet that was dropped from a queue stays followed
-            // until its record is reused, so check that the record still holds data.
+            // A packet that was dropped from a queue stays followed until its record is reused, if
+            // every packet is followed. So check that the record still contains a data packet.
             let is_there = |id| !self.all || view.arena.hot(id).kind() == Kind::Data;
             let port = &self.ports[link];
             self.journeys
@@ -151,7 +151,7 @@ impl Blame {
         self.accounts.open(now, (flow, cookie), class, links);
     }
 
-    // BLM-11, BLM-32: reason and root of a wait at the NIC
+    // BLM-11, BLM-32: reason and congested port of a wait at the NIC
     fn flow_waits(&mut self, now: Time, flow: FlowAt, wait: Wait) {
         let Some(account) = self.accounts.get_mut(flow) else {
             return;
@@ -226,8 +226,8 @@ impl Blame {
         }
     }
 
-    /// Handles a followed packet that a switch has processed: the switch has queued or parked it,
-    /// converted it to another kind, or dropped it.
+    /// Handles a followed packet that a switch has processed: the switch has queued, parked,
+    /// trimmed or dropped it.
     // BLM-20, BLM-22: what the packet waits for
     #[inline(never)]
     fn packet_processed(&mut self, node: LocalNode, id: PacketId, view: &View<'_>) {
@@ -393,7 +393,7 @@ impl Measure for Blame {
             Event::Node { node, what } => self.on_node(node, what, view),
             // BLM-14: drops by flow, port and cause
             Event::Dropped(drop) => {
-                // The packet that is being processed is gone.
+                // The switch has dropped the packet that it was processing.
                 self.arriving
                     .take_if(|of| (of.1, of.2) == (drop.flow, drop.psn));
                 self.losses.add(&drop);

@@ -1,5 +1,5 @@
-//! Frames on links as their bytes, for programs that read captures (rules RCD-30 to RCD-33 of
-//! `specs/record.md`).
+//! Captures the bytes of frames on links, for programs that read packet captures (rules RCD-30 to
+//! RCD-33 of `specs/record.md`).
 
 use dataplane::event::EventSet;
 use dataplane::ids::IndexVec;
@@ -17,11 +17,12 @@ use crate::record::table::{Column, Format, Row};
 /// Configuration of the capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spec {
-    /// Directions of links: the sending node and its port, ascending.
+    /// Captured directions of links: the sending node and its port, ascending.
     pub links: Vec<(NodeId, u16)>,
-    /// Start of the captured time, ps. Frames whose transmission begins in this time are captured.
+    /// Start of the captured time, ps. Frames are captured if their transmission begins in the
+    /// captured time.
     pub from_ps: Time,
-    /// End of the captured time, not included, ps.
+    /// End of the captured time (not included), ps.
     pub until_ps: Time,
     /// Maximum number of captured bytes per frame.
     pub snaplen: u32,
@@ -31,19 +32,19 @@ pub struct Spec {
     pub files: u16,
 }
 
-/// Maximum number of files of a ring.
+/// Maximum number of files if the oldest file is overwritten when all are full.
 const MOST_FILES: u64 = 99;
 
-/// A frame whose transmission began.
+/// A captured frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CapturedFrame {
     /// Time at which the transmission began, ps.
     pub at_ps: Time,
-    /// Index of the sending port in the network.
+    /// The link of the frame, as the global ID of the sending port.
     pub link: LinkId,
     /// Number of bytes of the frame.
     pub bytes: u32,
-    /// The first bytes of the frame, as many as are captured.
+    /// The first bytes of the frame, at most `snaplen`.
     pub kept: Box<[u8]>,
 }
 
@@ -84,7 +85,7 @@ impl std::fmt::Debug for Capture {
 }
 
 impl Capture {
-    /// Adds a frame between two addresses.
+    /// Adds a frame between the MAC addresses of both ends of its link.
     // RCD-31: the first bytes of each frame
     fn add(&mut self, sending: &Sending, [from, to]: [[u8; 6]; 2], view: &View<'_>) {
         let link = sending.link;

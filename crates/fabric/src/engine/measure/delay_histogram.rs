@@ -1,6 +1,6 @@
-//! Queueing delay of data packets at switch ports: a histogram per port. Packets that their
-//! receiver granted and packets that were sent without a grant are counted separately (RCD-20 of
-//! `specs/record.md`).
+//! Queueing delay of data packets at switch ports: a histogram per port. Packets with a grant
+//! (credit) of their receiver and packets that were sent without a grant are counted separately
+//! (RCD-20 of `specs/record.md`).
 
 use dataplane::event::EventSet;
 use dataplane::ids::IndexVec;
@@ -22,7 +22,8 @@ use crate::record::table::{Column, Row, columns};
 pub struct Spec {
     /// Width of a bin, ps; above 0.
     pub bin_ps: Time,
-    /// Packets count if they leave from the first time (included) to the second (not included), ps.
+    /// Packets are counted if they leave from the first time (included) to the second (not
+    /// included), ps.
     pub window_ps: (Time, Time),
 }
 
@@ -31,9 +32,9 @@ pub struct Spec {
 pub struct DelayBin {
     /// The switch that has the queue.
     pub node: NodeId,
-    /// Port of that node.
+    /// Index of the port at this switch.
     pub port: u16,
-    /// The node at the other end.
+    /// The node at the other end of the link.
     pub peer: NodeId,
     /// True if the receiver granted the packets, or if the scheme has no grants.
     pub scheduled: bool,
@@ -65,15 +66,16 @@ impl Row for DelayBin {
     }
 }
 
-/// Waiting times at a port: first of packets that were sent without a grant, then of all others.
+/// Histograms of the waiting times at a port: of packets that were sent without a grant, then of
+/// all other packets.
 type PortBins = [Bins; 2];
 
-/// Histograms of the times that data packets waited.
+/// Histograms of the waiting times of data packets in switches.
 #[derive(Debug)]
 pub(super) struct Delays {
     spec: Spec,
-    /// True if the scheme has grants. The record of a packet then has the number of packets of its
-    /// message that need no grant.
+    /// True if the scheme has grants. The record of a packet then contains the number of packets of
+    /// its message that need no grant.
     grants: bool,
     stays: Stays,
     /// Histograms per port of the network. Only ports of switches of this partition have entries.
@@ -82,7 +84,7 @@ pub(super) struct Delays {
 
 impl Delays {
     /// Adds the waiting time of a packet that leaves a switch.
-    // RCD-20: scheduled packets apart
+    // RCD-20: granted packets separately
     fn leaves(&mut self, departure: &Departure, view: &View<'_>) {
         let packet = view.arena.hot(departure.id);
         let (from_ps, to_ps) = self.spec.window_ps;

@@ -31,7 +31,7 @@ pub(in crate::engine) struct Dropped {
     pub cause: DropCause,
     /// The node that dropped the packet.
     pub node: NodeId,
-    /// The port by which the packet was to leave, or left; `None`: the packet had no route.
+    /// The egress port of the packet; `None`: the packet had no route.
     pub link: Option<LinkId>,
 }
 
@@ -42,19 +42,19 @@ pub(in crate::engine) enum Event<'a> {
     Node { node: LocalNode, what: NodeEvent },
     /// A node dropped a packet, or a link lost it. Frames between neighbours do not count.
     Dropped(Dropped),
-    /// A flow starts. `cookie` is its index among the live flows.
+    /// A flow starts. `cookie` is its index among the active flows.
     FlowStarted {
         flow: &'a Flow,
         cookie: u32,
         /// Port of the flow at its NIC, and the port that leads to its receiver.
         links: (LinkId, LinkId),
     },
-    /// The receiver of a flow has its last byte.
+    /// The receiver of a flow has received its last byte.
     FlowDelivered { flow: u32 },
     /// A packet or frame has fully arrived at a node, which has not processed it yet.
     Arriving {
         node: LocalNode,
-        /// The port at which it arrives, given as the link on which that port sends.
+        /// The port at which the packet arrives, given as the link on which that port sends.
         link: LinkId,
         to_host: bool,
         id: PacketId,
@@ -62,25 +62,25 @@ pub(in crate::engine) enum Event<'a> {
     /// A node has processed a packet or frame that arrived. Its record may have been freed.
     Arrived {
         node: LocalNode,
-        /// The port at which it arrives, given as the link on which that port sends.
+        /// The port at which the packet arrived, given as the link on which that port sends.
         link: LinkId,
         to_host: bool,
         id: PacketId,
-        /// The packet as it arrived.
+        /// The packet at its arrival, before the node processed it.
         packet: &'a Packet,
     },
     /// The pause timer of a port and class has expired.
     PauseExpired { link: LinkId, class: u8 },
     /// The queue of a port may have changed.
     QueueTouched { link: LinkId },
-    /// A free port has chosen the frame that it sends next, or has found none.
+    /// A free port has chosen the frame that it sends next, or has found no frame.
     Chosen { link: LinkId },
     /// A port starts to send a frame.
     Sending(Sending),
-    /// All other events of this instant are done.
+    /// All other events of this instant have been handled.
     InstantOver,
     /// One of the next engine events may use this packet, so measures can prefetch its state. The
-    /// packet may not exist.
+    /// packet ID may be invalid.
     Upcoming { id: PacketId },
     /// A packet leaves for another partition. A measure puts the journey (delay so far) of the
     /// packet into the [reply](super::Reply::journey).
@@ -107,9 +107,9 @@ impl Event<'_> {
 
     /// Kinds of events that are collected until the node has finished its step.
     pub const REPORTED: EventSet = EventSet::of(&[NodeEvent::ALL, Self::DROPPED]);
-    /// Kinds of events when a port chooses a frame.
+    /// Kinds of events that can happen when a port chooses a frame.
     pub const CHOICE: EventSet = EventSet::of(&[Self::REPORTED, Self::CHOSEN]);
-    /// Kinds of events of a packet or frame that arrives at a node.
+    /// Kinds of events that can happen when a packet or frame arrives at a node.
     pub const ARRIVALS: EventSet = EventSet::of(&[Self::ARRIVING, Self::ARRIVED]);
 
     /// Returns the kind of the event.

@@ -1,5 +1,5 @@
-//! Buffered bytes of the ingresses of chosen switch ports over time, with the PFC threshold (RCD-13
-//! of `specs/record.md`).
+//! Buffered bytes per ingress of chosen switch ports over time, with the PFC threshold (RCD-13 of
+//! `specs/record.md`).
 
 use dataplane::classes::classes_of;
 use dataplane::event::EventSet;
@@ -16,18 +16,18 @@ use crate::ids::{LinkId, NodeId};
 use crate::record::Table;
 use crate::record::table::{Column, Row, columns, traffic_class};
 
-/// A sample of an ingress and class that differs from the one before it, or is its first.
+/// Sample of an ingress and class that differs from the previous sample, or is the first one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IngressSample {
     /// Time of the sample, ps.
     pub at_ps: Time,
     /// The switch.
     pub node: NodeId,
-    /// The ingress port by which the packets entered the switch.
+    /// The ingress port.
     pub port: u16,
     /// The node at the other end of the ingress port.
     pub peer: NodeId,
-    /// The class of the dataplane.
+    /// The dataplane class.
     pub class: u8,
     /// Buffered bytes and threshold of the ingress.
     pub level: Held,
@@ -40,7 +40,7 @@ pub struct Held {
     pub bytes: u64,
     /// PFC threshold of the ingress and class for its bytes in the pool.
     pub threshold_bytes: u64,
-    /// True if the ingress is a victim port.
+    /// True if the ingress is in the victim state, which raises its PFC threshold.
     pub victim: bool,
 }
 
@@ -77,13 +77,13 @@ struct Watched {
     class: u8,
     now: Held,
     since_ps: Time,
-    /// State in the last row; `None`: no row was added yet.
+    /// State in the last row; `None`: there is no row yet.
     recorded: Option<Held>,
 }
 
 impl Watched {
-    /// Adds a row for the state up to `until_ps`, unless the previous row is equal or no sample
-    /// time lies in between.
+    /// Adds a row for the state up to `until_ps`, unless the previous row is equal or there is no
+    /// sample time in between.
     // RCD-13
     fn account(&mut self, until_ps: Time, grid: Grid, node: NodeId, rows: &mut Vec<IngressSample>) {
         if self.recorded != Some(self.now)
@@ -103,7 +103,7 @@ impl Watched {
     }
 }
 
-/// A switch with watched ingresses.
+/// A switch with ingresses that are sampled.
 #[derive(Debug)]
 struct WatchedSwitch {
     node: NodeId,
@@ -111,7 +111,8 @@ struct WatchedSwitch {
     index: usize,
     /// True if bytes or thresholds may have changed in this instant.
     touched: bool,
-    /// Watched ports whose classes are not known yet; empty after the first visit of the switch.
+    /// Sampled ports whose classes have not been determined yet; empty after the first update of
+    /// the switch.
     ports: Vec<(u16, NodeId)>,
     all: Vec<Watched>,
 }
@@ -149,12 +150,13 @@ fn held(now: Time, switch: &Switch, port: u16, class: u8) -> Held {
     }
 }
 
-/// Samples of the watched ingresses.
+/// Samples of the chosen ingresses.
 #[derive(Debug)]
 pub(super) struct IngressSeries {
     grid: Grid,
     switches: Vec<WatchedSwitch>,
-    /// Per port of the network, the index in `switches` of its switch; `None`: it is not watched.
+    /// Per port of the network, the index in `switches` of its switch; `None`: the port is not
+    /// sampled.
     switch_of: IndexVec<LinkId, Option<u32>>,
     /// Indices in `switches` of the switches whose bytes or thresholds may have changed in this
     /// instant.
@@ -174,7 +176,7 @@ impl IngressSeries {
         }
     }
 
-    /// Reads the switches that may have changed in the instant `now`, which is over.
+    /// Reads the switches that may have changed in the instant `now`, after all its events.
     #[inline]
     fn look(&mut self, now: Time, switches: &[Switch]) {
         for place in self.touched.drain(..) {
@@ -243,7 +245,7 @@ impl Measure for IngressSeries {
     #[inline(always)]
     fn on(&mut self, event: &Event<'_>, view: &View<'_>) {
         match *event {
-            // A hop scheme may park a packet that arrives, so that no queue changes.
+            // When a packet arrives, a hop scheme may park it, so that no queue changes.
             Event::QueueTouched { link } | Event::Arriving { link, .. } => self.touch(link),
             Event::InstantOver => self.look(view.now, view.switches),
             _ => {}

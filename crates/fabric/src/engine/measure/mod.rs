@@ -62,10 +62,10 @@ pub use utilisation::{Spec as Utilisation, UtilisationRecord};
 pub(super) use view::{Reply, View};
 pub use waiting::{Spec as Waiting, WaitingRecord};
 
-/// Inputs to create a measure.
+/// Inputs for the creation of a measure.
 pub(super) struct Setup<'a> {
     pub graph: &'a Graph,
-    /// Switches of the partition, as numbers of nodes.
+    /// Switches of the partition, as node IDs.
     pub switches: &'a [NodeId],
     pub nic: &'a NicConfig,
     /// True if all packets of a flow take one path.
@@ -79,19 +79,19 @@ pub(super) struct Setup<'a> {
     pub network: wire::Network,
 }
 
-/// A measure: what a run records, and how.
+/// A measure: records one kind of data of a run (time series, histograms, delay breakdown).
 pub(super) trait Measure: Sized {
-    /// Configuration in a scenario.
+    /// Configuration of the measure in a scenario.
     type Spec;
-    /// Key under `[record]`.
+    /// Key of the measure under `[record]`.
     const KEY: &'static str;
     /// Example of a scenario that enables the measure, as TOML below `[record]`.
     const EXAMPLE: &'static str;
-    /// Description in one sentence.
+    /// Description of the measure in one sentence.
     const ABOUT: &'static str;
-    /// The keys of its table under `[record]`.
+    /// Keys of the measure's table under `[record]`.
     const PARAMS: &'static [Param];
-    /// Kinds of events that it handles.
+    /// Kinds of events that the measure handles.
     const WANTS: EventSet;
     /// Reason why a run with this measure has one thread; `None`: it can have several.
     const ONE_THREAD: Option<&'static str> = None;
@@ -102,25 +102,25 @@ pub(super) trait Measure: Sized {
     fn fills(_spec: &Self::Spec, _table: &Table) -> bool {
         true
     }
-    /// Returns the tables that the measure writes.
+    /// Returns the tables that the measure writes with this configuration.
     fn written(spec: &Self::Spec) -> Vec<Table> {
         let tables = Self::tables().into_iter();
         tables.filter(|table| Self::fills(spec, table)).collect()
     }
-    /// Converts the values of its keys to a configuration.
+    /// Converts the values of the measure's keys to a configuration.
     fn configure(values: &Values) -> Self::Spec;
     /// Creates the measure of a partition at time 0.
     fn new(spec: &Self::Spec, setup: &Setup<'_>) -> Self;
 
-    /// Returns true if the measure needs the arrivals of this packet. The engine omits unneeded
-    /// arrivals to save time. Frames between neighbours are always reported.
+    /// Returns true if the measure needs the arrivals of this packet. The engine omits arrivals
+    /// that no measure needs, to save time. Frames between neighbours are always reported.
     #[inline(always)]
     fn follows(&self, _id: PacketId) -> bool {
         true
     }
     /// Handles an event of a kind in [`WANTS`](Self::WANTS).
     fn on(&mut self, event: &Event<'_>, view: &View<'_>);
-    /// Outputs the rows that are complete when all events up to and including `at_ps` are done.
+    /// Outputs the rows that are complete after all events up to and including `at_ps`.
     fn probe(&mut self, _at_ps: Time, _out: &mut Merged) {}
     /// Outputs the remaining rows at the end of the run, `end_ps`.
     fn finish(&mut self, end_ps: Time, view: &View<'_>, out: &mut Merged);
@@ -133,11 +133,12 @@ pub struct Declaration {
     pub key: &'static str,
     /// Example of a scenario that enables the measure, as TOML below `[record]`.
     pub example: &'static str,
-    /// The keys of its table under `[record]`.
+    /// Keys of the measure's table under `[record]`.
     pub params: &'static [Param],
     /// Tables that the measure can write.
     pub tables: fn() -> Vec<Table>,
-    /// Converts the values of its keys to a configuration and stores it in the specification.
+    /// Converts the values of the measure's keys to a configuration and stores it in a
+    /// [`RecordSpec`].
     pub configure: fn(&mut RecordSpec, &Values),
 }
 
@@ -151,7 +152,7 @@ const fn time(key: &'static str, min: Time) -> Param {
     Param::new(key, param::Kind::Time { min, max })
 }
 
-/// Returns a port that a scenario lists: the node and its port.
+/// Reads a port from a value of a scenario: the node and the index of its port.
 fn given_port(value: &param::Value) -> Option<(NodeId, u16)> {
     match *value {
         param::Value::Port(node, port) => Some((NodeId::from_bits(node), port)),
@@ -210,14 +211,15 @@ macro_rules! specification {
                 tables.into_iter().flatten().flatten().collect()
             }
 
-            /// Reason why a run with these measures has one thread; `None`: it can have several.
+            /// Reason why a run with these measures needs a single thread; `None`: it can have
+            /// several.
             #[must_use]
             pub fn one_thread(&self) -> Option<&'static str> {
                 let why = [$(self.$key.as_ref().and($module::$measure::ONE_THREAD),)*];
                 why.into_iter().flatten().next()
             }
 
-            /// Events that the enabled measures want.
+            /// Kinds of events that the enabled measures handle.
             pub(super) fn wants(&self) -> EventSet {
                 let wanted = [$(self.$key.as_ref().map(|_| $module::$measure::WANTS),)*];
                 EventSet::of(&wanted.map(Option::unwrap_or_default))
@@ -234,7 +236,7 @@ macro_rules! dispatch {
         pub(super) struct Measures { $($key: Option<$module::$measure>,)* }
 
         impl Measures {
-            /// Returns `None` if no measure is enabled.
+            /// Creates the enabled measures; `None`: no measure is enabled.
             pub fn new(spec: &RecordSpec, setup: &Setup<'_>) -> Option<Box<Self>> {
                 (*spec != RecordSpec::default()).then(|| Box::new(Self {$(
                     $key: spec.$key.as_ref().map(|spec| $module::$measure::new(spec, setup)),
@@ -248,7 +250,8 @@ macro_rules! dispatch {
                     && self.$key.as_ref().is_some_and(|measure| measure.follows(id)))*
             }
 
-            /// Passes an event to the measures that want it. Its kind is in `kinds`, a constant.
+            /// Passes an event to the measures that handle its kind. `kinds`, a constant, contains
+            /// the kind.
             #[inline(always)]
             pub fn emit(&mut self, kinds: EventSet, event: &Event<'_>, view: &View<'_>) {
                 $(if $module::$measure::WANTS.intersects(kinds)

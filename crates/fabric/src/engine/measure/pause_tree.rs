@@ -13,7 +13,7 @@ use super::super::node::{class_at, link_and_class};
 use super::{Event, View};
 use crate::ids::{LinkId, LocalNode};
 
-/// Minimum bytes of a long queue. The byte counts of its ingresses are cached between pauses.
+/// Minimum bytes of a long queue. For long queues, the bytes per ingress are cached between pauses.
 pub(super) const LONG_BYTES: u64 = 1 << 14;
 
 /// The current or last pause of a class of a port.
@@ -24,31 +24,33 @@ pub(super) struct Held {
     pub root: LinkId,
     pub depth: u16,
     pub from_ps: Time,
-    /// Time at which the pause ended, and the bytes that the port had sent by then; `None`: the
+    /// Time at which the pause ended, and the bytes that the port had sent until then; `None`: the
     /// pause is open.
     pub ended: Option<(Time, u64)>,
 }
 
-/// Why a switch sent a pause.
+/// The cause of a pause that a switch has sent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cause {
-    /// Number of the pause among those of its port and class, from 1.
+    /// Index of the pause among those of its port and class, from 1.
     pub number: u32,
     /// Egress port at which most of the bytes of the paused ingress and class wait.
     pub egress: u16,
     /// Bytes of the paused ingress and class that wait at `egress`.
     pub egress_bytes: u64,
-    /// Number of the pause of `egress` that caused this one; `None`: this pause is a root.
+    /// Index of the pause of `egress` that caused this one; `None`: `egress` is not paused, so it
+    /// is the congested port (root).
     pub parent: Option<u32>,
     pub depth: u16,
-    /// Link of the congested port.
+    /// Link of the congested port that caused the pause.
     pub root: LinkId,
 }
 
-/// The current pauses of a network, each with the pause and the congested port that caused it.
+/// Current pauses of a network. Each refers to the pause that caused it and to the congested port.
 #[derive(Debug, Default)]
 pub(super) struct PauseTree {
-    /// Cold part of the last pause frame, with its number, per sending port and class.
+    /// Cold part (rarely used data) of the last pause frame, with its index among the pauses, per
+    /// sending port and class.
     sent: MixedMap<u32, Cold>,
     /// Last pause per paused port and class.
     held: MixedMap<u32, Held>,
@@ -57,7 +59,7 @@ pub(super) struct PauseTree {
 }
 
 impl PauseTree {
-    /// Events that the tree needs.
+    /// Kinds of events that the tree needs.
     pub const WANTS: EventSet =
         EventSet::of(&[NodeEvent::PAUSE_SENT, Event::ARRIVING, Event::PAUSE_EXPIRED]);
 
@@ -78,7 +80,7 @@ impl PauseTree {
     }
 
     /// Handles a pause frame that a switch has queued, or a frame that repeats or ends a pause.
-    /// Sets the cold part of the frame. Returns the cause of a new pause.
+    /// Sets the cold part (rarely used data) of the frame. Returns the cause of a new pause.
     // SPFC-40, SPFC-41, SPFC-42: number, egress and root; QNT-08: a refresh repeats them
     pub fn sent(&mut self, node: LocalNode, sent: &PauseSent, view: &View<'_>) -> Option<Cause> {
         let (cold, cause) = self.describe(node, sent, view);
@@ -156,8 +158,8 @@ impl PauseTree {
         most
     }
 
-    /// Handles a frame that arrives at a port and is not processed yet. If it ends a pause, returns
-    /// the port and class, and the pause.
+    /// Handles a frame that has arrived at a port and has not been processed. If the frame ends a
+    /// pause, returns the port, the class and the pause.
     pub fn arrives(
         &mut self,
         link: LinkId,
@@ -185,8 +187,8 @@ impl PauseTree {
         None
     }
 
-    /// Ends the pause of a port and class, because of a resume frame or a timer. Returns the port
-    /// and class, and the pause; `None`: there was no pause.
+    /// Ends the pause of a port and class, because of a resume frame or a timer. Returns the port,
+    /// the class and the pause; `None`: there was no pause.
     pub fn end(&mut self, at: (LinkId, u8), view: &View<'_>) -> Option<((LinkId, u8), Held)> {
         let held = self.held.get_mut(&class_at(at.0, at.1))?;
         if held.ended.is_some() {
@@ -198,7 +200,7 @@ impl PauseTree {
     }
 }
 
-/// Returns true if a pause still has an effect: the port is paused, or it has sent without a gap
+/// Returns true if a pause still has an effect: the port is paused, or it has sent continuously
 /// since the pause ended.
 // SPFC-41
 fn still_felt(held: &Held, now: Time, link: LinkId, links: &Links) -> bool {

@@ -26,7 +26,7 @@ use crate::ids::{LinkId, LocalNode, NodeId};
 use crate::record::Table;
 use crate::record::table::{Column, Row, Value, column, columns, traffic_class};
 
-/// Configuration of the pause causes.
+/// Configuration of the measure of pause causes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spec {
     /// Record the flows that wait for pauses.
@@ -45,11 +45,11 @@ pub struct CauseRecord {
     pub port: u16,
     /// The upstream node, which is paused.
     pub peer: NodeId,
-    /// Port of the upstream node.
+    /// Paused port of the upstream node.
     pub peer_port: u16,
-    /// The class of the dataplane.
+    /// The dataplane class.
     pub class: u8,
-    /// Number of the pause among those of this port and class, from 1.
+    /// Index of the pause among those of this port and class, from 1.
     pub number: u32,
     /// Bytes that packets of the ingress and class occupy in reserve, pool and headroom.
     pub held_bytes: u64,
@@ -57,18 +57,18 @@ pub struct CauseRecord {
     pub threshold_bytes: u64,
     /// Bytes of the pool that all ingresses and classes use.
     pub pool_bytes: u64,
-    /// True if the ingress was a victim port until this pause.
+    /// True if the ingress was in the victim state (higher PFC threshold) until this pause.
     pub victim: bool,
-    /// Egress port at which most of the bytes wait.
+    /// Egress port at which most of the bytes of the paused ingress and class wait.
     pub egress: u16,
     /// The node at the other end of the egress port.
     pub egress_peer: NodeId,
     /// Bytes of this ingress and class that wait at `egress`.
     pub egress_bytes: u64,
-    /// Number of the pause that caused this one, among the pauses of `egress` and the class;
-    /// `None`: this pause is a root.
+    /// Index of the pause that caused this one, among the pauses of `egress` and the class; `None`:
+    /// this pause is a root.
     pub parent: Option<u32>,
-    /// 1 for a root; otherwise the depth of its cause plus 1.
+    /// Depth in the tree of pauses: 1 for a root, otherwise the depth of the causing pause plus 1.
     pub depth: u16,
     /// The switch with the congested port.
     pub root_node: NodeId,
@@ -78,7 +78,7 @@ pub struct CauseRecord {
     pub root_peer: NodeId,
 }
 
-/// The columns of a congested port.
+/// Returns the value of a column that describes the congested port.
 macro_rules! root {
     (name) => {
         column("root_name", Value::NodeName(|r| r.root_node), "Its name.")
@@ -137,18 +137,18 @@ impl Row for CauseRecord {
         [root!(peer_name)];
     };
 
-    /// There is one partition, which adds the rows ordered by time.
+    /// Does nothing: a single partition adds the rows in the order of time.
     fn order(_: &mut Vec<Self>) {}
 }
 
 /// Waiting time of a flow at a paused port, for all pauses with the same congested port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeldFlowRecord {
-    /// Number of the flow that waits.
+    /// ID of the flow that waits.
     pub flow: u32,
     /// The paused node.
     pub node: NodeId,
-    /// Port of that node.
+    /// Paused port of that node.
     pub port: u16,
     /// The node that this port leads to.
     pub peer: NodeId,
@@ -186,11 +186,12 @@ impl Row for HeldFlowRecord {
         Bool victim, "Its path does not lead through the congested port.";
     };
 
-    /// There is one partition, which adds the rows ordered by flow, paused port and congested port.
+    /// Does nothing: a single partition adds the rows in the order of flow, paused port and
+    /// congested port.
     fn order(_: &mut Vec<Self>) {}
 }
 
-/// A flow, a paused port, and the congested port that caused the pauses.
+/// Key of a row: the flow, the paused port, and the congested port that caused the pauses.
 type HeldKey = (u32, LinkId, LinkId);
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -205,15 +206,15 @@ struct HeldFlow {
 pub(super) struct PauseCauses {
     tree: PauseTree,
     records: Vec<CauseRecord>,
-    /// Waiting times of flows at paused ports; `None`: not recorded.
+    /// Waiting times of flows at paused ports; `None`: they are not recorded.
     flows: Option<BTreeMap<HeldKey, HeldFlow>>,
-    /// Cached flows of the packets in long queues.
+    /// Cached counts of the packets in long queues, by class and path.
     queues: LongQueues<OnWay>,
     links_fail: bool,
 }
 
 impl PauseCauses {
-    /// A switch has queued a PFC frame: adds a row if it is a new pause.
+    /// Handles a PFC frame that a switch has queued, and adds a row if it starts a new pause.
     // SPFC-40, SPFC-41, SPFC-42: buffer level, egress, parent and root
     fn sent(&mut self, node: LocalNode, sent: &PauseSent, view: &View<'_>) {
         let cause = self.tree.sent(node, sent, view);
@@ -244,7 +245,7 @@ impl PauseCauses {
         });
     }
 
-    /// Adds the time of a pause to the flows that waited for it, if a pause has ended.
+    /// Adds the duration of an ended pause to the flows that waited for it.
     // SPFC-44; QNT-08: also by its timer
     fn note_ended(&mut self, ended: Option<((LinkId, u8), Held)>, view: &View<'_>) {
         if let Some((at, held)) = ended {
@@ -252,7 +253,7 @@ impl PauseCauses {
         }
     }
 
-    /// Adds the time of a pause up to `now` to the flows that waited for it.
+    /// Adds the duration of a pause up to `now` to the flows that waited for it.
     // SPFC-44
     fn note_flows(&mut self, now: Time, (link, class): (LinkId, u8), held: &Held, view: &View<'_>) {
         let mut seen = BTreeMap::new();
@@ -268,7 +269,7 @@ impl PauseCauses {
             let of = flows.entry((flow, link, held.root)).or_default();
             of.pauses += 1;
             of.held_ps += now.saturating_sub(held.from_ps.max(since_ps));
-            // Paths do not change unless links fail.
+            // Without link failures a path does not change, so one check per flow is enough.
             if of.pauses == 1 || self.links_fail {
                 of.victim |= !view.leads_through(pauser, &way, held.root);
             }

@@ -36,7 +36,7 @@ impl Spec {
 pub enum RecordedPorts {
     /// All ports of all switches.
     Switches,
-    /// Listed switch ports, as (node, port).
+    /// Listed switch ports, as (switch, index of the port).
     Listed(Vec<(NodeId, u16)>),
 }
 
@@ -57,18 +57,18 @@ impl RecordedPorts {
     }
 }
 
-/// A sample of one port's queue that differs from the sample before it, or is the port's first.
+/// Sample of a port's queue that differs from the previous sample, or is the first one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueSample {
     /// Time of the sample, ps.
     pub at_ps: Time,
     /// The switch that has the queue.
     pub node: NodeId,
-    /// Port of that node.
+    /// Index of the port at this switch.
     pub port: u16,
-    /// The node at the other end.
+    /// The node at the other end of the link.
     pub peer: NodeId,
-    /// Bytes queued for the port, of all classes.
+    /// Bytes that wait for the port, of all classes.
     pub bytes: u64,
 }
 
@@ -92,17 +92,17 @@ impl Row for QueueSample {
     }
 }
 
-/// Samples of the watched queues.
+/// Samples of the queues of chosen ports.
 #[derive(Debug)]
 pub(super) struct QueueSeries {
     grid: Grid,
-    /// Watched queues, with the bytes of the last sample of each; `None`: no sample yet.
+    /// Sampled queues, with the bytes of the last sample of each; `None`: no sample yet.
     queues: WatchedQueues<Option<u64>>,
     samples: Vec<QueueSample>,
 }
 
-/// Returns a function that adds a sample of a queue whose length was constant until a time. It adds
-/// none if the previous sample is equal, or if there is no sample time in between.
+/// Returns a function that adds a sample of a queue whose length was constant until a given time.
+/// It adds no sample if the previous one is equal, or if no sample time lies in between.
 // RCD-04
 fn sample(grid: Grid, samples: &mut Vec<QueueSample>) -> impl FnMut(&mut Watch<Option<u64>>, Time) {
     move |watch, until_ps| {

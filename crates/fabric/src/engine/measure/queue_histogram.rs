@@ -20,7 +20,7 @@ pub struct Spec {
     pub every_ps: Time,
     /// Width of a bin, bytes; above 0.
     pub bin_bytes: u64,
-    /// Samples are taken from the first (included) to the second (not included), ps.
+    /// Samples are taken from the first time (included) to the second (not included), ps.
     pub window_ps: (Time, Time),
 }
 
@@ -29,9 +29,9 @@ pub struct Spec {
 pub struct QueueBin {
     /// The switch that has the queue.
     pub node: NodeId,
-    /// Port of that node.
+    /// Index of the port at this switch.
     pub port: u16,
-    /// The node at the other end.
+    /// The node at the other end of the link.
     pub peer: NodeId,
     /// Lower edge of the bin, bytes.
     pub bin_bytes: u64,
@@ -65,7 +65,7 @@ impl Row for QueueBin {
     }
 }
 
-/// Histograms of the lengths of the watched switch queues.
+/// Histograms of the queue lengths of switch ports.
 #[derive(Debug)]
 pub(super) struct QueueHistogram {
     grid: Grid,
@@ -73,7 +73,8 @@ pub(super) struct QueueHistogram {
     queues: WatchedQueues<Bins>,
 }
 
-/// Returns a function that counts the samples of a queue whose length was constant until a time.
+/// Returns a function that counts the samples of a queue whose length was constant until a given
+/// time.
 // RCD-05, RCD-06
 fn count(grid: Grid, bin_bytes: u64) -> impl FnMut(&mut Watch<Bins>, Time) {
     move |watch, until_ps| {

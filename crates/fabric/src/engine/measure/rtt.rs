@@ -18,7 +18,8 @@ use crate::record::table::{Column, Row, Summarised, columns};
 pub struct Spec {
     /// Width of a bin, ps; above 0.
     pub bin_ps: Time,
-    /// ACKs count if they arrive from the first time (included) to the second (not included), ps.
+    /// ACKs are counted if they arrive from the first time (included) to the second (not included),
+    /// ps.
     pub window_ps: (Time, Time),
 }
 
@@ -46,7 +47,7 @@ impl Row for RttBin {
         samples: |r| r.samples,
     });
 
-    /// Adds up the rows of equal bins, because senders of all partitions share the bins.
+    /// Adds up the rows of equal bins, because each partition has its own histogram.
     fn order(rows: &mut Vec<Self>) {
         let mut all = BTreeMap::new();
         for bin in rows.drain(..) {

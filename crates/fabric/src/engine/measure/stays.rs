@@ -13,7 +13,8 @@ pub(super) struct Departure {
     /// The link on which the switch sends the packet.
     pub link: LinkId,
     pub id: PacketId,
-    /// Time since the packet had fully arrived at the switch.
+    /// Time from the arrival of the packet's last bit at the switch to the start of its
+    /// transmission.
     pub waited_ps: Time,
 }
 
@@ -25,10 +26,10 @@ pub(super) struct Stays {
 }
 
 impl Stays {
-    /// Events that [`observe`](Self::observe) needs.
+    /// Kinds of events that [`observe`](Self::observe) needs.
     pub const WANTS: EventSet = EventSet::of(&[Event::ARRIVING, Event::SENDING]);
 
-    /// Observes an event. Returns the packet that leaves a switch with it, if there is one.
+    /// Observes an event. Returns the departure of a packet from a switch, if the event is one.
     #[inline(always)]
     pub fn observe(&mut self, event: &Event<'_>, view: &View<'_>) -> Option<Departure> {
         match *event {
@@ -36,7 +37,7 @@ impl Stays {
                 to_host: false, id, ..
             } => self.arrives(view.now, id),
             Event::Sending(sending) if !sending.from_host => {
-                // A frame that the switch created itself has not arrived there.
+                // A frame that the switch itself has created has no arrival time.
                 let arrived_ps = self.arrived_ps.get(sending.id as usize);
                 return Some(Departure {
                     link: sending.link,

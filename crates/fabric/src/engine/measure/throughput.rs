@@ -1,4 +1,4 @@
-//! Payload that each flow's receiver got, interval by interval (rule RCD-02 of `specs/record.md`).
+//! Payload that the receiver of each flow received per interval (rule RCD-02 of `specs/record.md`).
 
 use dataplane::event::EventSet;
 use dataplane::packet::Kind;
@@ -19,12 +19,12 @@ pub struct Spec {
     pub every_ps: Time,
 }
 
-/// Payload that one flow's receiver got in order in one interval.
+/// Payload that the receiver of a flow received in order in one interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThroughputRecord {
     /// End of the interval, ps.
     pub at_ps: Time,
-    /// Number of the flow.
+    /// ID of the flow.
     pub flow: u32,
     /// Payload bytes received in order in the interval, at least 1.
     pub bytes: u64,
@@ -52,15 +52,15 @@ pub(super) struct Throughput {
     /// End of the current interval.
     end_ps: Time,
     bytes: MixedMap<u32, u64>,
-    /// Bytes that the NIC had delivered before the packet that it is processing.
+    /// Bytes of the flow that the NIC had delivered before the packet that it is processing.
     before_bytes: u64,
     /// Rows of completed intervals.
     records: Vec<ThroughputRecord>,
 }
 
 impl Throughput {
-    /// Adds payload that a receiver got in order.
-    // RCD-02: by interval
+    /// Adds payload that a receiver has received in order.
+    // RCD-02: sums per interval
     fn add(&mut self, now: Time, flow: u32, bytes: u64) {
         if now >= self.end_ps {
             self.end_interval();

@@ -25,7 +25,7 @@ pub struct UtilisationRecord {
     pub at_ps: Time,
     /// The node that sends.
     pub node: NodeId,
-    /// Port of that node.
+    /// Sending port of that node.
     pub port: u16,
     /// The node at the other end of the port.
     pub peer: NodeId,
@@ -63,10 +63,10 @@ struct Port {
     port: u16,
     peer: NodeId,
     bytes: u64,
-    /// Transmission time of its frames in the interval, including the remaining part of a frame of
-    /// the previous interval.
+    /// Transmission time of the port's frames in the interval, including the remaining time of a
+    /// frame of the previous interval.
     takes_ps: Time,
-    /// End of the transmission of the last frame.
+    /// Time at which the transmission of the last frame ends.
     until_ps: Time,
 }
 
@@ -97,7 +97,7 @@ impl Utilisation {
     }
 
     /// Adds a frame of `size` bytes that a port starts to send.
-    // RCD-12: bytes and busy time by interval
+    // RCD-12: bytes and busy time per interval
     #[inline(never)]
     fn add(&mut self, now: Time, sending: &Sending, size: u16) {
         if now >= self.end_ps {
@@ -186,7 +186,7 @@ impl Measure for Utilisation {
         out.add(self.records.drain(..));
     }
 
-    /// The last interval is recorded with its full length.
+    /// Ends the last interval with its full length, and outputs all rows.
     fn finish(&mut self, end_ps: Time, _: &View<'_>, out: &mut Merged) {
         self.probe(end_ps, out);
         if !self.active.is_empty() {

@@ -26,7 +26,7 @@ pub(in crate::engine) struct Reply {
     /// Cold part (rarely used packet data) for the frame of a
     /// [`NodeEvent`](dataplane::event::NodeEvent).
     pub cold: Cell<Option<Cold>>,
-    /// Description of an error that a measure found, for the audit.
+    /// Description of an error that a measure has found, for the audit of the run.
     pub error: Cell<Option<String>>,
     /// Journey (delay so far on the path) of a packet that leaves for another partition or arrives
     /// from another one.
@@ -58,7 +58,7 @@ impl View<'_> {
     }
 
     /// Returns the classes of a port that are paused, and the classes for which the neighbour has
-    /// no room.
+    /// no buffer.
     pub fn held_classes(&self, link: LinkId) -> (ClassSet, ClassSet) {
         let near = &self.links.near[link];
         match self.switch(near.node) {
@@ -67,18 +67,18 @@ impl View<'_> {
         }
     }
 
-    /// Returns the node that sends on a link, by its number in the network.
+    /// Returns the ID of the node that sends on a link.
     pub fn sender(&self, link: LinkId) -> NodeId {
         self.nodes[self.links.near[link].node].number
     }
 
-    /// Returns the node that a link leads to, by its number in the network.
+    /// Returns the ID of the node that receives from a link.
     pub fn receiver(&self, link: LinkId) -> NodeId {
         self.nodes[self.links.far[link].node].number
     }
 
-    /// Returns the port at which a packet waits that the switch has just admitted, and true if a
-    /// hop scheme has parked the packet.
+    /// Returns the port at which a packet waits that the switch has just admitted. The second value
+    /// is true if a hop scheme has parked the packet.
     pub fn waits_at(&self, node: LocalNode, id: PacketId) -> Option<(LinkId, bool)> {
         let (port, held_back) = self.switch(node)?.waits_at(self.arena.hot(id));
         Some((self.link(node, port), held_back))
@@ -92,12 +92,12 @@ impl View<'_> {
         Some(self.link(node, port))
     }
 
-    /// Returns the port that leads to an endpoint: the last one on paths to it.
+    /// Returns the port that leads to an endpoint, which is the last port on all paths to it.
     pub fn last_port(&self, endpoint: LinkId) -> LinkId {
         self.graph.reverse(endpoint)
     }
 
-    /// Returns true if the path of a packet from a switch to its receiver contains a port.
+    /// Returns true if the path of a packet from a switch to its receiver contains the port `root`.
     // SPFC-44
     pub fn leads_through(&self, mut node: LocalNode, way: &OnWay, root: LinkId) -> bool {
         let packet = Packet {

@@ -1,4 +1,4 @@
-//! Waiting time of data in switches, per port, with separate rows for incasts (RCD-11 of
+//! Waiting time of data packets in switches, per port, with separate rows for incasts (RCD-11 of
 //! `specs/record.md`).
 
 use dataplane::event::EventSet;
@@ -14,19 +14,20 @@ use crate::ids::{LinkId, NodeId};
 use crate::record::Table;
 use crate::record::table::{Column, Row, columns};
 
-/// Configuration of the waiting times.
+/// Configuration of the waiting-time measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spec {
-    /// Packets count if they leave from the first time (included) to the second (not included), ps.
+    /// Packets are counted if they leave from the first time (included) to the second (not
+    /// included), ps.
     pub window_ps: (Time, Time),
 }
 
-/// Waiting time of data packets in a switch, by the port by which they left.
+/// Waiting time of data packets in a switch, per egress port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitingRecord {
     /// The switch.
     pub node: NodeId,
-    /// The port by which the packets left.
+    /// The egress port of the packets.
     pub port: u16,
     /// The node at the other end of its link.
     pub peer: NodeId,
@@ -34,14 +35,14 @@ pub struct WaitingRecord {
     pub incast: bool,
     /// Number of packets.
     pub packets: u64,
-    /// Sum of the times from arrival to start of transmission, ps.
+    /// Sum of the waiting times (arrival to start of transmission), ps.
     pub total_ps: u128,
-    /// Longest time from arrival to start of transmission, ps.
+    /// Longest waiting time (arrival to start of transmission), ps.
     pub max_ps: Time,
 }
 
 impl WaitingRecord {
-    /// Returns the mean time from arrival to start of transmission, ps, rounded down.
+    /// Returns the mean waiting time (arrival to start of transmission), ps, rounded down.
     #[must_use]
     pub fn mean_ps(&self) -> Time {
         (self.total_ps / u128::from(self.packets.max(1))) as u64
@@ -71,7 +72,7 @@ impl Row for WaitingRecord {
     }
 }
 
-/// Number, total and maximum of the waiting times of packets.
+/// Number, sum and maximum of the waiting times of packets.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sum {
     packets: u64,
@@ -79,18 +80,19 @@ struct Sum {
     max_ps: Time,
 }
 
-/// Waiting times of the packets that have left.
+/// Waiting times of the packets that have left a switch.
 #[derive(Debug)]
 pub(super) struct Waiting {
     window_ps: (Time, Time),
     stays: Stays,
-    /// Sums per port of the network: first for flows outside incasts, then for flows of incasts.
+    /// Sums of the waiting times, per egress port of the network: first for flows outside incasts,
+    /// then for flows of incasts.
     sums: IndexVec<LinkId, [Sum; 2]>,
 }
 
 impl Waiting {
     /// Adds the waiting time of a packet that leaves a switch.
-    // RCD-11: those of incasts apart
+    // RCD-11: packets of incasts separately
     fn leaves(&mut self, departure: &Departure, view: &View<'_>) {
         let packet = view.arena.hot(departure.id);
         let (from_ps, to_ps) = self.window_ps;

@@ -1,7 +1,8 @@
-//! Watches queues of switch ports. A queue is read only at instants in which it may have changed.
+//! Tracks the lengths of the queues of switch ports for sampling. A queue is read only at instants
+//! in which it may have changed.
 //!
-//! The code does not visit all ports at every sample. The length of a queue before a change applies
-//! to all samples since the previous change.
+//! The code does not visit all ports at every sample time. The length of a queue before a change is
+//! the value of all samples since the previous change.
 
 use dataplane::event::EventSet;
 use dataplane::ids::IndexVec;
@@ -12,7 +13,7 @@ use super::{Event, View};
 use crate::ids::{LinkId, NodeId};
 use crate::topology::Graph;
 
-/// Marks a port that is not watched.
+/// Index of a port whose queue is not sampled.
 const NONE: u32 = u32::MAX;
 
 /// Sample times: `from + k * every` for k = 0, 1, ..., before `to`.
@@ -38,20 +39,21 @@ impl Grid {
         elapsed.div_ceil(self.every_ps)
     }
 
-    /// Returns the first sample time from `from_ps` on that is before `until_ps`; `None`: there is
-    /// none.
+    /// Returns the first sample time in the range `from_ps` (included) to `until_ps` (not
+    /// included); `None`: there is none.
     pub fn first(&self, from_ps: Time, until_ps: Time) -> Option<Time> {
         let number = self.before(from_ps);
         (self.before(until_ps) > number).then(|| self.at(number))
     }
 
-    /// Returns the sample time with number `k`.
+    /// Returns the sample time with index `k`.
     fn at(&self, k: u64) -> Time {
         self.from_ps + k * self.every_ps
     }
 }
 
-/// One port's queue: its length, the time of its last change, and the state of the measure for it.
+/// State of a sampled queue: its length, the time of the last change of the length, and data of the
+/// measure.
 #[derive(Debug)]
 pub(super) struct Watch<T> {
     /// Index of the switch among those of the partition.
@@ -65,7 +67,8 @@ pub(super) struct Watch<T> {
 }
 
 impl<T> Watch<T> {
-    /// Calls `stayed` with the watch and the time until which its queue kept its length.
+    /// Calls `stayed` with the state of the queue and the time until which the queue kept its
+    /// length.
     fn account(&mut self, until_ps: Time, stayed: impl FnOnce(&mut Self, Time)) {
         if until_ps > self.since_ps {
             stayed(self, until_ps);
@@ -74,23 +77,24 @@ impl<T> Watch<T> {
     }
 }
 
-/// All watched queues of a partition.
+/// All sampled queues of a partition.
 #[derive(Debug)]
 pub(super) struct WatchedQueues<T> {
-    /// Per port of the network, the index of its watch, or [`NONE`].
+    /// Per port of the network, the index of its queue's [`Watch`], or [`NONE`].
     watch_of: IndexVec<LinkId, u32>,
     pub all: Vec<Watch<T>>,
-    /// Indices of the watches whose queues may have changed in this instant.
+    /// Indices of the queues (`Watch`) that may have changed in this instant.
     touched: Vec<u32>,
 }
 
 impl<T> WatchedQueues<T> {
-    /// Events that [`observe`](Self::observe) needs.
+    /// Kinds of events that [`observe`](Self::observe) needs.
     pub const WANTS: EventSet = EventSet::of(&[Event::QUEUE_TOUCHED, Event::INSTANT_OVER]);
 }
 
 impl<T: Default> WatchedQueues<T> {
-    /// Watches the links of these switches for which `is_watched` returns true.
+    /// Starts to sample the queues of the ports of these switches for which `is_watched` returns
+    /// true.
     pub fn new(graph: &Graph, switches: &[NodeId], is_watched: impl Fn(LinkId) -> bool) -> Self {
         let mut watch_of = IndexVec::from(vec![NONE; graph.port_count() as usize]);
         let mut all = Vec::new();
@@ -119,7 +123,7 @@ impl<T: Default> WatchedQueues<T> {
     }
 
     /// Observes an event. Calls `stayed` with each queue whose length has changed, and with the
-    /// time until which it kept its length.
+    /// time until which the queue kept its length.
     #[inline(always)]
     pub fn observe(
         &mut self,
@@ -134,8 +138,8 @@ impl<T: Default> WatchedQueues<T> {
         }
     }
 
-    /// Marks the queue of a port, because it may have changed. No change is missed: a packet that
-    /// joins a queue kicks the port, and only a kicked port sends.
+    /// Marks the queue of a port, because its length may have changed. No change is missed: a
+    /// packet that joins a queue kicks the port, and only a kicked port sends.
     #[inline]
     fn touch(&mut self, link: LinkId) {
         let watch = self.watch_of[link];
@@ -144,7 +148,7 @@ impl<T: Default> WatchedQueues<T> {
         }
     }
 
-    /// Visits the queues that may have changed in the instant `now`, which is over.
+    /// Reads the queues that may have changed in the instant `now`, after all its events.
     // RCD-03
     #[inline]
     fn settle(
@@ -163,8 +167,7 @@ impl<T: Default> WatchedQueues<T> {
         }
     }
 
-    /// Accounts for all queues up to `at_ps`, when all events up to and including `at_ps` have
-    /// happened.
+    /// Calls `stayed` for all queues, after all events up to and including `at_ps`.
     pub fn account_all(&mut self, at_ps: Time, mut stayed: impl FnMut(&mut Watch<T>, Time)) {
         for watch in &mut self.all {
             watch.account(at_ps.saturating_add(1), &mut stayed);

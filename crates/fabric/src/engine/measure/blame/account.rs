@@ -1,4 +1,5 @@
-//! Accounts: the time that each flow has spent at its NIC, by part of the delay breakdown.
+//! Accounts: for each flow, the time that it has spent at its NIC, by component of the delay
+//! breakdown.
 
 use dataplane::classes::MAX_CLASSES;
 use dataplane::ids::IndexVec;
@@ -10,36 +11,37 @@ use super::super::super::flow_state::FlowAt;
 use super::part::{NO_ROOT, Part, Piece};
 use crate::ids::LinkId;
 
-/// Why a class of a port cannot send, and the congested port that caused it. `None`: it can send.
+/// Reason (delay component) why a class of a port cannot send, and the congested port that caused
+/// it. `None`: the class can send.
 type Held = Option<(Part, LinkId)>;
 
-/// Maximum number of class changes that a port stores. When it is reached, the port applies them to
-/// all accounts and clears its list.
+/// Maximum number of class changes that a port stores. When it is reached, the port applies the
+/// changes to the accounts of all its flows and clears its list.
 const MOST_CHANGES: usize = 1 << 10;
 
-/// The account of a flow: the time that it has spent at its NIC up to `since_ps`, by part of the
-/// delay breakdown.
+/// Account of a flow: the time that the flow has spent at its NIC up to `since_ps`, by component of
+/// the delay breakdown.
 #[derive(Debug)]
 #[repr(align(64))]
 pub(super) struct Account {
     flow: u32,
     pub link: LinkId,
-    /// Port that leads to the receiver of the flow: the last one on its path.
+    /// Port that leads to the receiver of the flow, which is the last one on the path.
     pub last_link: LinkId,
     pub start_ps: Time,
     since_ps: Time,
     wait: Wait,
     /// Congested port that caused the pause for which the flow waits.
     root: LinkId,
-    /// Class of the dataplane of the flow's packets.
+    /// Dataplane class of the flow's packets.
     class: u8,
-    /// Why the class could not send after the first `changes` changes of its port; `None`: it could
-    /// send.
+    /// Reason why the class could not send after the first `changes` changes of its port; `None`:
+    /// it could send.
     held: Held,
     /// Number of changes of the port that the account has applied.
     changes: u32,
-    /// Transmission time of the flow's packets, including the rest of the current one. The time of
-    /// retransmissions is in the waiting times, as recovery.
+    /// Total transmission time of the flow's packets, including the remaining time of the current
+    /// packet. The time of retransmissions counts as waiting time for recovery.
     pub sending_ps: Time,
     /// Waiting times by reason; entries with a time of 0 are free.
     waits: [Spell; SPELLS],
@@ -47,7 +49,7 @@ pub(super) struct Account {
     more: Option<Box<Vec<Spell>>>,
 }
 
-/// Number of wait reasons that is enough for most flows. Others are stored in `more`.
+/// Number of wait reasons that is enough for most flows. Further reasons are stored in `more`.
 const SPELLS: usize = 3;
 
 /// Waiting time of a flow for one reason and, if the reason is a pause, the congested port that
@@ -78,7 +80,7 @@ impl Spell {
     }
 }
 
-/// A change of a class of a port at `at_ps`. From then on `held` is the reason why the class cannot
+/// A class of a port changed at `at_ps`. From then on `held` is the reason why the class cannot
 /// send; `None`: it can send.
 #[derive(Clone, Copy, Debug)]
 struct Change {
@@ -87,15 +89,15 @@ struct Change {
     held: Held,
 }
 
-/// A port of a host. It records changes of its classes once, instead of in all accounts. An account
-/// reads them before its next use.
+/// Class changes of a host's port. A change is stored once for all flows of the port. The account
+/// of a flow applies new changes before its next use.
 #[derive(Clone, Debug, Default)]
 struct HostPort {
     changes: Vec<Change>,
     held: [Held; MAX_CLASSES],
 }
 
-/// The accounts of all flows, by the index of the flow among the live flows.
+/// The accounts of all flows, by the index of the flow among the active flows.
 #[derive(Debug)]
 pub(super) struct Accounts {
     all: Vec<Account>,
@@ -142,7 +144,7 @@ impl Accounts {
         }
     }
 
-    /// Returns the account of a flow, if it has one, with all changes of its port applied.
+    /// Returns the account of a flow, if it exists, after applying all changes of its port.
     #[inline]
     pub fn get_mut(&mut self, FlowAt { flow, cookie }: FlowAt) -> Option<&mut Account> {
         let account = self
@@ -153,7 +155,7 @@ impl Accounts {
         Some(account)
     }
 
-    /// Records why the classes of a port cannot send from now on; `held` returns the reason of a
+    /// Records why the classes of a port cannot send from now on. `held` returns the reason for a
     /// class.
     // BLM-12
     pub fn hold_classes(&mut self, now: Time, link: LinkId, held: impl Fn(u8) -> Held) {
@@ -198,7 +200,8 @@ impl Account {
         }
     }
 
-    /// Returns the waiting times of the flow so far, each with its port, part and congested port.
+    /// Returns the waiting times of the flow so far. Each has the port of the wait, the delay
+    /// component and the congested port that caused it.
     // BLM-03
     pub fn waited(&self) -> impl Iterator<Item = Piece> {
         let more = self.more.iter().flat_map(|more| more.iter());
@@ -213,7 +216,7 @@ impl Account {
     }
 
     /// Adds the time from `since_ps` to `now` to the account. During a transmission `since_ps` is
-    /// the end of the transmission, and nothing is added.
+    /// the end of the transmission, so no time is added.
     // BLM-10, BLM-11, BLM-12
     fn settle(&mut self, now: Time) {
         let waited_ps = now.saturating_sub(self.since_ps);
@@ -242,14 +245,14 @@ impl Account {
 
     /// Sets the reason for which the flow waits from now on.
     pub fn waits(&mut self, now: Time, wait: Wait, root: LinkId) {
-        // BLM-13: a timeout shows that the whole wait before it was for recovery.
+        // BLM-13: at a timeout, the whole wait before it counts as recovery.
         if wait != Wait::TimedOut {
             self.settle(now);
         }
         (self.wait, self.root) = (wait, root);
     }
 
-    /// Applies the changes of its port that the account has not read.
+    /// Applies the class changes of the flow's port that the account has not applied yet.
     // BLM-12
     #[inline]
     fn catch_up(&mut self, changes: &[Change]) {
@@ -264,7 +267,7 @@ impl Account {
             if change.class != self.class {
                 continue;
             }
-            // Other reasons to wait take precedence over the class.
+            // Other reasons to wait take precedence over the state of the class.
             if matches!(self.wait, Wait::Turn | Wait::Pace(_)) {
                 self.settle(change.at_ps);
             }
@@ -273,7 +276,7 @@ impl Account {
         self.changes = changes.len() as u32;
     }
 
-    /// Records that the flow starts a transmission of `takes_ps`. `again` is true for a
+    /// Records that the flow starts a transmission that takes `takes_ps`. `again` is true for a
     /// retransmission.
     // BLM-10, BLM-13
     pub fn sends(&mut self, now: Time, takes_ps: Time, again: bool) {
@@ -312,7 +315,7 @@ mod tests {
         }
     }
 
-    /// Returns the waiting times of a flow, by part and root.
+    /// Returns the waiting times of a flow, by delay component and congested port.
     fn waited(account: &Account) -> Vec<(Part, LinkId, Time)> {
         let all = account.waited();
         all.map(|wait| (wait.part, wait.root, wait.spent_ps))
@@ -327,7 +330,7 @@ mod tests {
         accounts.open(0, (&flow(8, 0), 1), 1, (LinkId::new(0), LinkId::new(5)));
         let pauses = 2 * MOST_CHANGES as Time;
         for n in 0..pauses {
-            // Held for 3 ps of every 10, in turn because of 5 ports.
+            // The class is paused for 3 ps of every 10 ps. Five ports are the cause in turn.
             let held = Some((Part::NicClassPause, LinkId::from_bits((n % 5) as u32)));
             let of_class_0 = |held: Held| move |class| held.filter(|_| class == 0);
             accounts.hold_classes(10 * n, LinkId::new(0), of_class_0(held));

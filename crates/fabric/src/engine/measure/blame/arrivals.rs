@@ -6,14 +6,14 @@ use dataplane::units::Time;
 use super::journey::{Journey, Journeys};
 use super::part::{NO_ROOT, Part};
 
-/// Followed packets at their receivers. Without a processing delay of hosts this is the packet
-/// being received. With a delay it is every packet of incomplete flows, because the completing
-/// packet is known only at the end.
+/// Followed packets at their receivers. If hosts have no processing delay, this is the packet that
+/// is being received. If hosts have a delay, these are all packets of incomplete flows, because the
+/// packet that completes a flow is identified only at the end.
 #[derive(Debug)]
 pub(super) struct Arrivals {
     received: Option<Received>,
     unprocessed: MixedMap<u32, Vec<Received>>,
-    /// Processing delay of hosts; `None`: there is none.
+    /// Processing delay of hosts; `None`: hosts have no delay.
     host_ps: Option<Time>,
 }
 
@@ -33,7 +33,7 @@ impl Arrivals {
         }
     }
 
-    /// Adds a packet that arrived at its receiver's NIC.
+    /// Adds a followed packet that has arrived at its receiver's NIC.
     pub fn add(&mut self, now: Time, flow: u32, journey: u32, journeys: &mut Journeys) {
         let received = Received {
             at_ps: now,
@@ -46,7 +46,7 @@ impl Arrivals {
         }
     }
 
-    /// Sets the packet that is being received.
+    /// Sets the packet that the receiver is processing.
     fn receive(&mut self, received: Received, journeys: &mut Journeys) {
         if let Some(before) = self.received.replace(received) {
             journeys.release(before.journey);

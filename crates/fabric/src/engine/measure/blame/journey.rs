@@ -1,8 +1,9 @@
-//! Paths of packets through the network, and the time of each packet by part and port.
+//! Journeys: paths of packets through the network, and the time of each packet by delay component
+//! and port.
 //!
 //! A queue records why it cannot send, and a port records the frames that it sends. A packet reads
-//! both when it leaves. Only packets that can wait behind packets of their own flow are updated at
-//! each change.
+//! both records when it leaves. Only packets that can wait behind packets of their own flow are
+//! updated at each change of the queue.
 
 use std::collections::VecDeque;
 
@@ -18,18 +19,18 @@ use super::part::{NO_ROOT, Part, Spent};
 use super::ports::{Port, SORTS, Sort};
 use crate::ids::LinkId;
 
-/// Bits of a word.
+/// Number of bits of a word of a bit set.
 const WORD: usize = u64::BITS as usize;
 
-/// Word index and mask of the bit of a packet.
+/// Returns the word index and the mask of the bit of a packet.
 const fn bit_of(id: PacketId) -> (usize, u64) {
     (id as usize / WORD, 1 << (id as usize % WORD))
 }
 
-/// The reason why a packet cannot leave its queue, other than packets ahead of it.
+/// The reason why a packet cannot leave its queue, other than packets in front of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Obstacle {
-    /// Part of the delay breakdown to which the wait belongs; `None`: there is no obstacle.
+    /// Delay component to which the waiting time belongs; `None`: there is no obstacle.
     pub part: Option<Part>,
     pub root: LinkId,
 }
@@ -48,10 +49,10 @@ struct Stay {
     link: LinkId,
     queue: QueueId,
     since_ps: Time,
-    /// Current obstacle of the packet. If the packet is the only one of its flow,
-    /// [`Queue::obstacle`] has the current obstacle instead.
+    /// Current obstacle of the packet. It is unused if the packet is the only one of its flow,
+    /// because [`Queue::obstacle`] then has the current obstacle.
     obstacle: Obstacle,
-    /// Number of obstacle changes of the queue before the packet joined it.
+    /// Number of obstacle changes of the queue before the packet joined the queue.
     changes: u32,
     /// Time that the port had spent sending up to `since_ps`, by kind of frame.
     sent_ps: [Time; SORTS],
@@ -60,7 +61,7 @@ struct Stay {
 }
 
 impl Stay {
-    /// True if a hop scheme has parked the packet.
+    /// Returns true if a hop scheme has parked the packet.
     fn is_held_back(&self) -> bool {
         self.obstacle.part == Some(Part::Held)
     }
@@ -72,7 +73,8 @@ struct Queue {
     queue: QueueId,
     /// Obstacle that currently blocks the packets of the queue.
     obstacle: Obstacle,
-    /// Past changes of the obstacle that some waiting packet has not accounted for yet.
+    /// Past changes of the obstacle that at least one waiting packet has not added to its delay
+    /// yet.
     changes: VecDeque<Change>,
     /// Number of changes that have been removed from the front of `changes`.
     forgotten: u32,
@@ -122,14 +124,14 @@ impl Queue {
         self.forgotten + self.changes.len() as u32
     }
 
-    /// Returns the obstacle changes since a packet joined the queue. `changes` is their number
-    /// before that.
+    /// Returns the obstacle changes since a packet joined the queue, when the queue had had
+    /// `changes` of them.
     fn since(&self, changes: u32) -> impl Iterator<Item = &Change> {
         self.changes.range((changes - self.forgotten) as usize..)
     }
 
-    /// Removes a packet that joined after `changes` changes. Returns true if the queue is now
-    /// empty.
+    /// Removes a packet that joined the queue after `changes` obstacle changes. Returns true if the
+    /// queue is now empty.
     fn leave(&mut self, changes: u32) -> bool {
         match self.changes.get_mut((changes - self.forgotten) as usize) {
             Some(change) => change.packets -= 1,
@@ -152,8 +154,8 @@ pub(super) struct Place {
     pub obstacle: Obstacle,
 }
 
-/// A packet whose delay is recorded on its path (a followed packet), with the time that it has
-/// spent so far.
+/// A packet whose delay is recorded on its path (a followed packet), with the time that the packet
+/// has spent so far.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Journey {
     id: PacketId,
@@ -163,7 +165,7 @@ pub(in crate::engine) struct Journey {
     alone: bool,
     /// Start time of the flow.
     pub(super) start_ps: Time,
-    /// Port by which the packet will leave its node, or by which it left the last one.
+    /// Port by which the packet will leave its current node, or by which it left the previous node.
     link: LinkId,
     /// Index of the port `link` on the path; 0 is the NIC.
     hop: u16,
@@ -172,15 +174,16 @@ pub(in crate::engine) struct Journey {
 }
 
 impl Journey {
-    /// Returns the port by which the packet will leave its node or left the last one: its index on
-    /// the path, and its number.
+    /// Returns the index on the path and the ID of the port by which the packet will leave its
+    /// current node, or by which it left the previous node.
     pub fn place(&self) -> (u16, LinkId) {
         (self.hop, self.link)
     }
 
     /// Adds the waiting time of the packet since `Stay::since_ps` to its delay breakdown.
-    /// `obstacle` blocked it during this time. `sent_ps` is the time that the port has spent
-    /// sending up to `now`, by kind of frame, and `own_ps` the part for the packet's own flow.
+    /// `obstacle` blocked the packet during this time. `sent_ps` is the time that the port has
+    /// spent sending up to `now`, by kind of frame. `own_ps` is the part of it that the port spent
+    /// on packets of the packet's own flow.
     // BLM-21, BLM-22
     fn settle(&mut self, now: Time, obstacle: Obstacle, sent_ps: [Time; SORTS], own_ps: Time) {
         let Some(stay) = &mut self.stay else {
@@ -221,7 +224,7 @@ impl Journey {
 }
 
 /// Number of packets of a flow that wait at a port, and the time that the port has spent sending
-/// packets of this flow while others waited.
+/// packets of this flow while other packets of the flow waited.
 #[derive(Clone, Copy, Debug, Default)]
 struct Own {
     waiting: u32,
@@ -233,19 +236,20 @@ struct Own {
 pub(super) struct Journeys {
     all: Vec<Journey>,
     free: Vec<u32>,
-    /// Index in `all` of the journey of each followed packet, by packet number.
+    /// Index in `all` of the journey of each followed packet, by packet ID.
     of: Vec<u32>,
     /// One bit per packet, set if it is followed. The bits of all packets fit into the CPU caches.
     followed: Vec<u64>,
-    /// Queues with followed packets that are the only ones of their flows, by port.
+    /// Queues with followed packets that are the only packets of their flows, by port.
     queues: IndexVec<LinkId, Vec<Queue>>,
-    /// Indices in `all` of the other followed packets that wait in a switch, by port.
+    /// Indices in `all` of the followed packets that wait in a switch and are not the only packets
+    /// of their flows, by port.
     at_port: IndexVec<LinkId, Vec<u32>>,
     /// Position of each journey in its list in `at_port`.
     nth: Vec<u32>,
     /// Number of waiting packets and time spent sending, by port and flow.
     own: MixedMap<u64, Own>,
-    /// True if a port that can send always sends, because links do not fail.
+    /// True if links do not fail, so that a port that can send is never idle.
     never_idle: bool,
 }
 
@@ -311,7 +315,7 @@ impl Journeys {
         let journey = self.begin(id);
         (journey.id, journey.flow) = (id, packet.flow);
         journey.incast = packet.has(flag::INCAST);
-        // The only packet of a flow cannot wait behind its own flow.
+        // The only packet of a flow cannot wait behind packets of its own flow.
         journey.alone = is_last && packet.psn == 0;
         journey.start_ps = account.start_ps;
         (journey.hop, journey.link) = (0, link);
@@ -325,8 +329,8 @@ impl Journeys {
         *self.begin(id) = Journey { id, ..journey };
     }
 
-    /// Stops following a packet. Returns the index of its journey, which the
-    /// caller must [release](Self::release); `None`: the packet was not followed.
+    /// Stops following a packet that has arrived at its receiver. Returns the index of the journey,
+    /// which the caller must [release](Self::release); `None`: the packet was not followed.
     pub fn arrives(&mut self, id: PacketId, ports: &mut IndexVec<LinkId, Port>) -> Option<u32> {
         let at = self.of(id)?;
         let (word, bit) = bit_of(id);
@@ -340,7 +344,7 @@ impl Journeys {
         self.free.push(at);
     }
 
-    /// Stops following a packet, if it was followed.
+    /// Stops following a packet, if it was followed, and frees its journey.
     pub fn end(&mut self, id: PacketId, ports: &mut IndexVec<LinkId, Port>) {
         if let Some(at) = self.arrives(id, ports) {
             self.release(at);
@@ -351,7 +355,7 @@ impl Journeys {
         &mut self.all[at as usize]
     }
 
-    /// Updates the obstacles of the packets in the queues of a port.
+    /// Updates the obstacles that block the packets in the queues of a port.
     // BLM-22
     pub fn look_again(
         &mut self,
@@ -497,15 +501,16 @@ impl Journeys {
         }
     }
 
-    /// Returns `idle_ps`, the time that a packet waited at an idle port, if it shows an error of
-    /// the breakdown. Returns `None` if it is 0, or if links can fail.
+    /// Returns `idle_ps`, the time that a packet waited while its port could send but was idle, if
+    /// this time shows an error of the breakdown. Returns `None` if `idle_ps` is 0, or if links can
+    /// fail.
     // BLM-21
     pub fn idle(&self, idle_ps: Time) -> Option<Time> {
         (self.never_idle && idle_ps > 0).then_some(idle_ps)
     }
 
-    /// Adds the waiting time of a packet up to the last obstacle change of its queue to its delay
-    /// breakdown.
+    /// Adds the waiting time of a packet to its delay breakdown, up to the last obstacle change of
+    /// the packet's queue.
     // BLM-22
     #[inline]
     fn catch_up(&mut self, at: u32) {

@@ -9,21 +9,21 @@ use crate::record::DROP_NAMES;
 use crate::record::table::{Column, Row, columns};
 use crate::topology::Graph;
 
-/// Packets of a flow that were dropped at one port for one cause.
+/// Number of packets of a flow that were dropped at one port for one cause.
 // BLM-14
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlameLossRecord {
-    /// Number of the flow.
+    /// ID of the flow.
     pub flow: u32,
-    /// The node that dropped them, or the sending node of the link that lost them.
+    /// The node that dropped the packets, or the sending node of the link that lost them.
     pub node: NodeId,
-    /// The port by which the packets left, or were to leave; `None`: there was no route.
+    /// The egress port of the packets at this node; `None`: the packets had no route.
     pub port: Option<u16>,
     /// Cause of the drops.
     pub cause: &'static str,
-    /// Number of data packets, whole or trimmed.
+    /// Number of dropped data packets, complete or trimmed.
     pub packets: u64,
-    /// Number of ACKs, NAKs and other replies.
+    /// Number of dropped ACKs, NAKs and other replies.
     pub answers: u64,
 }
 
@@ -42,7 +42,7 @@ impl Row for BlameLossRecord {
         U64 answers, "ACKs, NAKs and other answers.";
     };
 
-    /// Sorts by flow, node, port and cause, and adds up rows that are equal in these. Two
+    /// Sorts the rows by flow, node, port and cause, and adds up rows with the same key. Two
     /// partitions can drop packets of one flow on one link.
     fn order(rows: &mut Vec<Self>) {
         rows.sort_unstable_by_key(|row| (row.flow, row.node, row.port, row.cause));
@@ -58,15 +58,16 @@ impl Row for BlameLossRecord {
     }
 }
 
-/// A flow, the port at which packets of it were lost, the node that dropped them, and the cause.
+/// Key of a row: the flow, the egress port of the dropped packets, the node that dropped them, and
+/// the cause.
 type LossKey = (u32, Option<LinkId>, NodeId, u8);
 
-/// Numbers of dropped data packets and of dropped replies.
+/// Number of dropped data packets and of dropped replies, by key.
 #[derive(Debug, Default)]
 pub(super) struct Losses(BTreeMap<LossKey, (u64, u64)>);
 
 impl Losses {
-    // BLM-14: data packets and answers apart
+    // BLM-14: count data packets and replies separately
     pub fn add(&mut self, drop: &Dropped) {
         let key = (drop.flow, drop.link, drop.node, drop.cause as u8);
         let of = self.0.entry(key).or_default();
@@ -76,7 +77,7 @@ impl Losses {
         }
     }
 
-    /// Removes and returns the rows.
+    /// Removes and returns all rows.
     pub fn rows(&mut self, graph: &Graph) -> impl Iterator<Item = BlameLossRecord> {
         let losses = std::mem::take(&mut self.0).into_iter();
         losses.map(|((flow, link, dropped_by, cause), (packets, answers))| {

@@ -1,13 +1,14 @@
-//! Parts of the delay breakdown of a flow.
+//! Components of the delay breakdown of a flow. The code calls a component a *part*.
 
 use crate::ids::LinkId;
 use dataplane::units::Time;
 
-/// Value of a root (congested port) for waits that are not pauses, and for pauses of unknown cause.
+/// Value of a root (the congested port that caused a wait) for waits that are not pauses, and for
+/// pauses of unknown cause.
 pub(super) const NO_ROOT: LinkId = LinkId::NONE;
 
-/// Value of a root if the congested port is the one by which the packet will leave the next node,
-/// which is not known yet.
+/// Value of a root (the congested port that caused a wait) if this is the port by which the packet
+/// will leave the next node. That port is not known yet.
 pub(super) const NEXT_ROOT: LinkId = LinkId::from_bits(u32::MAX - 1);
 
 macro_rules! parts {
@@ -22,10 +23,10 @@ macro_rules! parts {
         )*}
 
         impl Part {
-            /// All of them, in the order in which a flow meets them.
+            /// All components, in the order in which a flow passes them.
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
 
-            /// Name of the part: its column without the unit.
+            /// Returns the name of the component, which is its column without the unit.
             #[must_use]
             pub const fn word(self) -> &'static str {
                 match self { $(Self::$name => $word,)* }
@@ -70,21 +71,21 @@ parts! {
 
 pub(super) const PARTS: usize = Part::ALL.len();
 
-/// Number of parts that is enough for most flows.
+/// Number of delay components that is enough for most flows.
 const FEW: usize = 7;
 
-/// Time of each part of the delay breakdown, ps. Parts that took no time are not stored.
+/// Time of each component of the delay breakdown, ps. Components with a time of 0 are not stored.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Parts {
-    /// Bit set of the parts that took time.
+    /// Bit set of the components with a time above 0.
     which: u32,
-    /// Times of the parts in `which`, in order, if there are at most `FEW`.
+    /// Times of the components in `which`, in order, if there are at most `FEW`.
     few: [Time; FEW],
     more: Option<Box<[Time; PARTS]>>,
 }
 
 impl Parts {
-    /// Returns the time of one part, ps.
+    /// Returns the time of one delay component, ps.
     #[inline]
     #[must_use]
     pub fn get(&self, part: Part) -> Time {
@@ -98,7 +99,7 @@ impl Parts {
         }
     }
 
-    /// Returns the times of all parts, in the order of [`Part::ALL`], ps.
+    /// Returns the times of all delay components, in the order of [`Part::ALL`], ps.
     #[must_use]
     pub fn all(&self) -> [Time; PARTS] {
         let mut all = [0; PARTS];
@@ -108,7 +109,7 @@ impl Parts {
         all
     }
 
-    /// Returns the sum of the times of all parts, ps.
+    /// Returns the sum of the times of all delay components, ps.
     #[must_use]
     pub fn sum(&self) -> Time {
         match &self.more {
@@ -117,7 +118,7 @@ impl Parts {
         }
     }
 
-    /// Returns the index of the part with this bit among the stored parts.
+    /// Returns the index among the stored times of the component with this bit.
     const fn place(&self, bit: u32) -> usize {
         (self.which & (bit - 1)).count_ones() as usize
     }
@@ -142,7 +143,7 @@ impl From<[Time; PARTS]> for Parts {
     }
 }
 
-/// Time that a flow or packet waited at one port for one reason.
+/// Time that a flow or packet waited at one port for one reason (delay component).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Piece {
     pub link: LinkId,
@@ -162,14 +163,14 @@ pub(super) struct Spent {
     pub sending_ps: Time,
     pub propagation_ps: Time,
     pub serialisation_ps: Time,
-    /// Waits at ports. Waits at one port are adjacent.
+    /// Waiting times at ports. Those at one port are adjacent.
     pub waits: Vec<Piece>,
-    /// True if the congested port of a wait is [`NEXT_ROOT`].
+    /// True if the root (congested port) of a wait is [`NEXT_ROOT`].
     names_next: bool,
 }
 
 impl Spent {
-    /// Adds a wait of `spent_ps` at a port, given by its index on the path and its link.
+    /// Adds a waiting time of `spent_ps` at a port, given by its index on the path and its link.
     #[inline]
     pub fn add(&mut self, (hop, link): (u16, LinkId), part: Part, root: LinkId, spent_ps: Time) {
         if spent_ps == 0 {
@@ -192,8 +193,8 @@ impl Spent {
         });
     }
 
-    /// Replaces [`NEXT_ROOT`] by `link`, because the packet arrived at a node that it will leave by
-    /// `link`.
+    /// Replaces [`NEXT_ROOT`] by `link`, because the packet has arrived at a node that it will
+    /// leave by `link`.
     // BLM-31
     pub fn leads_to(&mut self, link: LinkId) {
         if !std::mem::take(&mut self.names_next) {
@@ -206,7 +207,7 @@ impl Spent {
         }
     }
 
-    /// Returns the times by part, including those of all waits.
+    /// Returns the time by delay component, including all waiting times.
     pub fn parts(&self) -> Parts {
         let mut all = [0; PARTS];
         for (part, spent_ps) in [

@@ -3,7 +3,7 @@
 use dataplane::packet::{Kind, Packet, flag};
 use dataplane::units::Time;
 
-/// Kinds of frames that a packet can wait behind.
+/// Kinds of frames that can delay a packet at a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Sort {
     #[default]
@@ -25,11 +25,12 @@ impl Sort {
     }
 }
 
-/// A port of a switch, in one cache line.
+/// Clock of a switch port: the time that the port has spent sending. It fits one cache line.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
 pub(super) struct Port {
-    /// Total time spent sending, by kind of frame. It includes the rest of the current frame.
+    /// Total time that the port has spent sending, by kind of frame. It includes the remaining time
+    /// of the current frame.
     sent_ps: [Time; SORTS],
     /// Time at which the transmission of the current frame ends.
     until_ps: Time,
@@ -49,7 +50,7 @@ impl Port {
         self.sent_ps[self.sort as usize] += takes_ps;
     }
 
-    /// Returns the time spent sending up to `now`, by kind of frame.
+    /// Returns the time that the port has spent sending up to `now`, by kind of frame.
     pub fn sent_ps(&self, now: Time) -> [Time; SORTS] {
         let mut sent_ps = self.sent_ps;
         sent_ps[self.sort as usize] -= self.until_ps.saturating_sub(now);
@@ -57,7 +58,7 @@ impl Port {
     }
 
     /// Returns the remaining transmission time of the current frame if it is a data packet of this
-    /// flow, else 0.
+    /// flow, 0 otherwise.
     pub fn left_ps(&self, now: Time, flow: u32) -> Time {
         match self.flow == flow && self.sort != Sort::Control {
             true => self.until_ps.saturating_sub(now),

@@ -14,15 +14,15 @@ use crate::ids::{LinkId, LocalNode};
 #[derive(Debug, Default)]
 pub(super) struct Roots {
     pub tree: PauseTree,
-    /// Congested port that the last frame between neighbours carried; `None`: it carried none.
+    /// Congested port in the last control frame from a neighbour; `None`: the frame contained none.
     frame: Option<LinkId>,
-    /// Congested port that caused the pause of a queue or flow, by port and number of the queue or
+    /// Congested port that caused the pause of a queue or flow, by port and index of the queue or
     /// flow.
     named: MixedMap<u64, LinkId>,
 }
 
 impl Roots {
-    /// Returns the congested port that caused a pause at `link`; `None`: it is not known.
+    /// Returns the congested port that caused a pause at `link`; `None`: unknown.
     // BLM-30, BLM-31, BLM-32
     fn of(&self, link: LinkId, class: u8, by: HeldBy) -> Option<LinkId> {
         match by {
@@ -36,7 +36,8 @@ impl Roots {
         self.named.get(&link.key_with(number)).copied()
     }
 
-    /// Stores the congested port of a frame between neighbours that arrives at a port.
+    /// Stores the congested port that a control frame from a neighbour contains, when the frame
+    /// arrives at a port.
     // BLM-32: the frame carries the congested port
     pub fn frame_arrives(&mut self, link: LinkId, id: PacketId, view: &View<'_>) {
         let cold = view.arena.cold(id);
@@ -44,7 +45,8 @@ impl Roots {
         self.tree.arrives(link, id, view);
     }
 
-    /// Records that the last frame pauses (`on`) or resumes a queue or flow of a port.
+    /// Records that the last frame from a neighbour pauses (`on`) or resumes a queue or flow of a
+    /// port.
     pub fn queue_paused(&mut self, link: LinkId, number: u32, on: bool) {
         let key = link.key_with(number);
         match self.frame.filter(|_| on) {
@@ -53,9 +55,9 @@ impl Roots {
         };
     }
 
-    /// Returns the cold part of a frame by which a switch pauses a queue or flow of the upstream
-    /// node. It carries the congested port.
-    // BLM-32: the cause of the pause of the queue that is too long, or that queue's port
+    /// Returns the cold part (rarely used data) of a frame by which a switch pauses a queue or flow
+    /// of the upstream node. The cold part contains the congested port.
+    // BLM-32: the port that caused the pause of the long queue, or the port of this queue
     pub fn queue_pause_sent(
         &self,
         node: LocalNode,
@@ -75,7 +77,7 @@ impl Roots {
         })
     }
 
-    /// Returns why a queue at a port cannot send, and the congested port that caused it.
+    /// Returns the reason why a queue at a port cannot send, and the congested port that caused it.
     pub fn obstacle(&self, link: LinkId, queue: QueueId, view: &View<'_>) -> Obstacle {
         let Some(switch) = view.switch(view.links.near[link].node) else {
             return Obstacle::NONE;

@@ -13,40 +13,40 @@ use crate::topology::Graph;
 pub struct BlameRecord {
     /// Time at which the last byte of the flow arrived at the receiver, ps.
     pub received_ps: Time,
-    /// Number of the flow.
+    /// ID of the flow.
     pub flow: u32,
     /// Time from the start of the flow to the arrival of its last byte at the receiver, ps.
     pub fct_ps: Time,
-    /// Parts of `fct_ps`.
+    /// Components of `fct_ps`.
     pub parts: Parts,
 }
 
-/// Time that a flow spent on one part at one port.
+/// Time of one delay component of a flow at one port.
 // BLM-03
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlameHopRecord {
     /// Time at which the last byte of the flow arrived at the receiver, ps.
     pub received_ps: Time,
-    /// Number of the flow.
+    /// ID of the flow.
     pub flow: u32,
     /// Index of the port on the path; the NIC is 0.
     pub hop: u16,
     /// The node that owns the port.
     pub node: NodeId,
-    /// Port of that node.
+    /// Index of the port at this node.
     pub port: u16,
     /// The node at the other end of the port.
     pub peer: NodeId,
-    /// Part of the delay breakdown.
+    /// Component of the delay breakdown.
     pub part: Part,
-    /// Time spent, ps.
+    /// Time of the delay component, ps.
     pub spent_ps: Time,
-    /// Congested port that caused the pause: the node, its port, and the peer. `None` if the part
-    /// is not a pause, or if the cause is not known.
+    /// Congested port that caused the pause: the node, its port, and the peer. `None` if the delay
+    /// component is not a pause, or if the cause is not known.
     pub root: Option<(NodeId, u16, NodeId)>,
 }
 
-/// The column of a part.
+/// Returns the value of a delay component's column.
 macro_rules! of {
     ($part:ident) => {
         column(
@@ -89,7 +89,7 @@ impl Row for BlameRecord {
         [of!(Host)];
     };
 
-    /// Sorts by the time at which the receiver had the last byte.
+    /// Sorts the rows by the time at which the receiver had the last byte.
     fn order(rows: &mut Vec<Self>) {
         rows.sort_unstable_by_key(|row| (row.received_ps, row.flow));
     }
@@ -116,8 +116,8 @@ impl Row for BlameHopRecord {
             "The node that it leads to.";
     };
 
-    /// Sorts by time of completion and flow. The sort is stable, so rows of a flow keep their
-    /// order.
+    /// Sorts the rows by time of completion and flow. The sort is stable, so rows of a flow keep
+    /// their order.
     fn order(rows: &mut Vec<Self>) {
         rows.sort_by_key(|row| (row.received_ps, row.flow));
     }
