@@ -155,6 +155,7 @@ fn useless(s: &Section<'_>, pattern: &str, key: &str) -> Option<&'static str> {
         "window" if !arrives => Some("the flows start once; `start` gives the time"),
         "limit" if !arrives => Some("it counts arrivals, and the flows start once"),
         "start" if arrives => Some("arrivals follow `window`"),
+        "one_size" if !given("together") => Some("each arrival is one flow without `together`"),
         "crossing" | "sites" if given("scope") => Some("`scope` defines the pairs of hosts"),
         "sites" if given("crossing") => Some("`crossing` defines the pairs of hosts"),
         "scope" if pattern == "uniform" && !given("scope") => {
@@ -195,6 +196,7 @@ fn pattern(s: &Section<'_>, word: &str, values: &Values, around: &Around<'_>) ->
                 senders: senders?,
                 receivers: receivers?,
                 together: values.flag("together"),
+                one_size: values.flag("one_size"),
             })
         }
         "list" => Pattern::List(listed(s, values, around)?),

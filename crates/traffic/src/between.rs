@@ -12,9 +12,11 @@ pub struct Between {
     pub senders: Vec<u32>,
     /// The receivers; at least one. No receiver is also a sender.
     pub receivers: Vec<u32>,
-    /// True if at each arrival every sender starts a flow, all of the same size and to the same
-    /// receiver. If false, each arrival is one flow of one sender.
+    /// True if at each arrival every sender starts a flow to the same receiver. If false, each
+    /// arrival is one flow of one sender.
     pub together: bool,
+    /// True if all flows of an arrival have the same size, false if each flow draws its own.
+    pub one_size: bool,
 }
 
 impl Between {

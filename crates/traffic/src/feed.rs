@@ -283,7 +283,9 @@ impl Source {
         {
             *receiver = between.draw_receiver(&mut self.pair_stream);
             *bytes = match &self.sizes {
-                Some(Sizes::Dist(sizes)) => Some(sizes.sample(self.size_stream.unit())),
+                Some(Sizes::Dist(sizes)) if between.one_size => {
+                    Some(sizes.sample(self.size_stream.unit()))
+                }
                 _ => None,
             };
         }

@@ -746,6 +746,7 @@ fn between(senders: &[u32], receivers: &[u32], together: bool) -> Pattern {
         senders: senders.to_vec(),
         receivers: receivers.to_vec(),
         together,
+        one_size: true,
     })
 }
 
@@ -771,6 +772,32 @@ fn senders_that_start_together_send_the_same_to_one_receiver() {
     assert_eq!(receivers, BTreeSet::from([0, 5]));
     let sizes: BTreeSet<u64> = flows.iter().map(|flow| flow.bytes).collect();
     assert!(sizes.len() > 50, "sizes are drawn for each event");
+}
+
+// TRA-22: sizes per sender
+#[test]
+fn senders_that_start_together_can_draw_their_own_sizes() {
+    let of = |one_size| {
+        let between = Between {
+            senders: vec![1, 3, 4],
+            receivers: vec![0, 5],
+            together: true,
+            one_size,
+        };
+        let mut burst = source(Pattern::Between(between), poisson(1e7));
+        burst.sizes = Some(Sizes::Dist(find("web-search@hpcc").expect("known")));
+        flows(7, &[burst], &racks(6, 2))
+    };
+    let (equal, own) = (of(true), of(false));
+    let differ = |event: &&[Flow]| event.iter().any(|flow| flow.bytes != event[0].bytes);
+    assert_eq!(equal.chunks(3).filter(differ).count(), 0);
+    assert!(own.chunks(3).filter(differ).count() * 10 > own.chunks(3).count() * 9);
+    for (equal, own) in equal.iter().zip(&own) {
+        assert_eq!(
+            (equal.start_ps, equal.src, equal.dst),
+            (own.start_ps, own.src, own.dst)
+        );
+    }
 }
 
 // TRA-22: one sender per arrival

@@ -217,7 +217,10 @@ pub(crate) const TRAFFIC: Variants = Variants {
                     .about("Hosts that receive: a list, or `{ first = 1, count = 24 }`."),
                 Param::flag("together")
                     .default("false", "TRA-22", "each arrival is one flow")
-                    .about("At each arrival every sender starts a flow, all of one size and to one receiver."),
+                    .about("At each arrival every sender starts a flow, all to one receiver."),
+                Param::flag("one_size")
+                    .default("true", "TRA-22", "bursts of equal flows")
+                    .about("The flows of senders that start together have one size. If false, each draws its own."),
             ],
         },
         Variant {
