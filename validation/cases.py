@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
+from backwater._base.files import readable
 from backwater.errors import InputError
 from validation.bfc_case import find_bfc
 from validation.floodgate_case import find_floodgate
@@ -27,7 +29,7 @@ from validation.observed import (
 
 @dataclass(frozen=True, slots=True)
 class Ns3Case:
-    """A folder with `config.txt` and `fct.txt` of HPCC's simulator."""
+    """A folder with `config.txt` of HPCC's simulator, and the completion times of its run."""
 
     folder: Path
     name: str
@@ -35,7 +37,7 @@ class Ns3Case:
     chance: bool = False
 
     def expected(self) -> Observed:
-        """Read `fct.txt` and, if it exists, `pfc.txt`."""
+        """Read the completion times and, if it exists, the list of pauses."""
         return read_ns3(self.folder)
 
     def measure(self, folder: Path, seed: int) -> Measured:
@@ -57,7 +59,7 @@ class Ns3Case:
 def find_ns3(root: Path) -> Iterator[Ns3Case]:
     """Find the folders of ns-3's cases at and below a folder."""
     for config in sorted(root.rglob("config.txt")):
-        if _lines_file(config.parent, "fct.txt") is None:
+        if _output_of(config.parent, "FCT_OUTPUT_FILE", "fct.txt") is None:
             continue
         inner = config.parent.relative_to(root).as_posix()
         yield Ns3Case(config.parent, root.resolve().name if inner == "." else inner)
@@ -74,17 +76,21 @@ def find(root: Path) -> list[Case]:
     found = [case for finder in FINDERS for case in finder(root)]
     if not found:
         raise InputError(
-            f"{root}: no case here; a case is a folder with the config.txt and the fct.txt of "
-            "an ns-3 run, or with flows_fct.csv, flows and their completion times, of the "
-            "simulator of BFC's authors, or that and cfg.ini of the simulator of Floodgate's "
+            f"{root}: no case here; a case is a folder with the config.txt of an ns-3 run and its "
+            "FCT_OUTPUT_FILE (fct.txt), or with flows_fct.csv, flows and their completion times, of "
+            "the simulator of BFC's authors, or that and cfg.ini of the simulator of Floodgate's "
             "authors"
         )
     return found
 
 
 def read_ns3(folder: Path) -> Observed:
-    """Read `fct.txt` and `pfc.txt`, packed or not."""
-    path = _lines_file(folder, "fct.txt")
+    """Read the completion times and pauses of a folder, packed or not.
+
+    The files are those that `config.txt` names, or `fct.txt` and `pfc.txt`.
+    """
+    path = _output_of(folder, "FCT_OUTPUT_FILE", "fct.txt")
+    pfc = _output_of(folder, "PFC_OUTPUT_FILE", "pfc.txt")
     if path is None:
         raise InputError(f"{folder}: fct.txt is missing")
     flows: dict[FlowKey, FlowTimes] = {}
@@ -94,7 +100,6 @@ def read_ns3(folder: Path) -> Observed:
         if key in flows:
             raise InputError(f"{path}:{number}: this flow has a line already")
         flows[key] = times
-    pfc = _lines_file(folder, "pfc.txt")
     pauses = None
     if pfc is not None:
         pauses = sum(_is_pause(pfc, number, line.split()) for number, line in lines_of(pfc))
@@ -124,5 +129,23 @@ def _is_pause(path: Path, number: int, words: list[str]) -> bool:
     return words[4] == "1"
 
 
-def _lines_file(folder: Path, name: str) -> Path | None:
-    return next((p for p in (folder / name, folder / f"{name}.gz") if p.is_file()), None)
+def _output_of(folder: Path, key: str, default: str) -> Path | None:
+    """Return the file that ns-3 wrote for a key of its configuration; None if there is none.
+
+    ns-3 writes from its working directory, which is usually one folder above the configuration. The
+    file may also lie beside the configuration, with its own name or the default one.
+    """
+    config = folder / "config.txt"
+    with readable():
+        words = config.read_text("utf-8", "replace").split() if config.is_file() else []
+    named = [value for word, value in pairwise(words) if word == key]
+    name = Path(named[-1] if named else default)
+    places = [folder / name, folder / name.name, folder / default]
+    if name.parent != Path():
+        places.append(folder.parent / name)
+    return next((file for place in places if (file := _lines_file(place))), None)
+
+
+def _lines_file(path: Path) -> Path | None:
+    packed = path.with_name(f"{path.name}.gz")
+    return next((one for one in (path, packed) if one.is_file()), None)

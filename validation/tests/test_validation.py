@@ -189,6 +189,16 @@ def test_cases_are_found_and_read(tmp_path: Path) -> None:
         cases.find(tmp_path / "b")
 
 
+@pytest.mark.parametrize("there", ["mix/fct_fat.txt", "run/mix/fct_fat.txt", "run/fct_fat.txt"])
+def test_the_configuration_names_the_results(there: str, tmp_path: Path) -> None:
+    put(tmp_path / "run", config="KMIN_MAP 1 2 3\nFCT_OUTPUT_FILE mix/fct_fat.txt\n")
+    file = tmp_path / there
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(FCT, encoding="utf-8")
+    (case,) = cases.find(tmp_path)
+    assert len(case.expected().flows) == 1
+
+
 @pytest.mark.parametrize(
     ("fct", "message"),
     [("1 2 3\n", "fct.txt:1: expected"), (f"{FCT}{FCT}", "fct.txt:2: this flow has a line")],
