@@ -75,7 +75,7 @@ def listing(folder: Path) -> None:
     sweep.write_text(
         f'scenario = "short.toml"\nseeds = {{ from = 1, to = {LISTED} }}\n', encoding="utf-8"
     )
-    from backwater.running.run import _write_list
+    from backwater.running.run import _list_requested
 
     out = folder / "listed"
     out.mkdir()
@@ -85,7 +85,7 @@ def listing(folder: Path) -> None:
     print(f"{LISTED} runs planned in {time.perf_counter() - began:.2f} s")
     store = Store(out / "store")
     done = run_all([points[0].scenario], store).runs[points[0].scenario]
-    _write_list(out, store.path, asked, points, "")
+    _list_requested(out, store.path, asked, points, "")
     for point in points[1:]:
         path = store.path_of(point.scenario.key)
         path.mkdir(parents=True)

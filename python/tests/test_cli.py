@@ -568,6 +568,17 @@ def test_inspect_shows_what_its_aliases_show(command, tiny):
     assert command("inspect", tiny, "--dot").stdout == command("graph", tiny, "--dot").stdout
 
 
+# PRE-291
+def test_presets_that_a_scenario_makes_equal_are_named(command, tiny, tmp_path):
+    same = "bfc and bfc-single have the same values here: they differ in scheme.queues"
+    words = ("run", tiny, "--schemes", "bfc,bfc-single,hpcc")
+    done = command(*words, "--set", "scheme.queues=16", "-o", tmp_path / "equal")
+    assert f"warning: the presets {same}" in done.stderr
+    assert done.stderr.count("have the same values") == 1
+    assert same in json.loads((tmp_path / "equal" / "results.json").read_text())["notes"][-1]
+    assert "have the same values" not in command(*words, "-o", tmp_path / "out").stderr
+
+
 def test_run_with_schemes_compares(command, tiny, tmp_path):
     done = command("run", tiny, "--schemes", "bfc,hpcc", "-o", tmp_path / "out", "--json")
     assert list(json.loads(done.stdout)["runs"]) == ["bfc", "hpcc"]

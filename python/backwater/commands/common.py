@@ -185,19 +185,27 @@ def refuse_schemes(scenario: described.Scenario, schemes: Sequence[str]) -> None
 
 
 def warn(scenario: described.Scenario, schemes: Sequence[str | None]) -> set[str]:
-    """Print each warning once, with its schemes, and the changes that are left out.
+    """Print each warning once, with its schemes, the changes that are left out, and equal presets.
 
     Returns the messages of the warnings. Errors are not printed, because the run reports them in
     more detail.
     """
+    from backwater.scenario.equal import equal_presets
+
     found: dict[tuple[str, str], list[str]] = {}
+    valid: dict[str, described.Scenario] = {}
     for scheme, fit in scenario.with_schemes(schemes).items():
         for sentence in fit.left_out:
             say(f"warning: {sentence}\n")
-        for problem in fit.scenario.check():
+        problems = fit.scenario.check()
+        if scheme is not None and all(one["severity"] != "error" for one in problems):
+            valid[scheme] = fit.scenario
+        for problem in problems:
             if problem["severity"] == "warning":
                 warning = (problem["message"], problem["text"])
                 found.setdefault(warning, []).append(scheme or "")
+    for sentence in equal_presets(valid) if len(valid) > 1 else []:
+        say(f"warning: {sentence}\n")
     for (_, text), concerned in found.items():
         of = "" if len(concerned) == len(schemes) else f"{', '.join(concerned)}: "
         say(text.replace("warning: ", f"warning: {of}", 1) + "\n")

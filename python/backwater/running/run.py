@@ -211,8 +211,8 @@ def _run_many(
     requested = asked.points()
     place = Path(store) if store is not None else path / STORE
     claim_many(path, asked.name, force)
-    notes = [*asked.left_out]
-    _write_list(path, place, asked, requested, command)
+    notes = [*asked.notes]
+    _list_requested(path, place, asked, requested, command)
     kept = Store(place)
     before = Results.open(path)
     labels = {point.key: before.label(point) for point in before.points}
@@ -272,7 +272,7 @@ def _command(scenarios: Sequence[Scenario], asked: Sweep) -> str:
     return scenarios[0].command_of("run", *more)
 
 
-def _write_list(
+def _list_requested(
     path: Path, store: Path, asked: Sweep, requested: list[Requested], command: str
 ) -> None:
     """Write the list of requested runs."""
@@ -298,7 +298,7 @@ def _write_list(
         "scenario_text": "\n\n".join(one.text for one in asked.scenarios),
         # A directory with its own store can be moved as a whole.
         "store": os.path.relpath(store, path) if inside else str(store.resolve()),
-        "notes": list(asked.left_out),
+        "notes": list(asked.notes),
         "changes": [*first.overrides],
         "skipped": [
             {"values": {k: plain(v) for k, v in s.values.items()}, "scheme": s.scheme, "why": s.why}
@@ -307,7 +307,7 @@ def _write_list(
         "keys": asked.keys,
         "axes": [*([["scenario"]] if several else []), *(list(axis.keys) for axis in asked.axes)],
     }
-    _write(path, about, points)
+    write_list(path, about, points)
 
 
 def write_list_of_directories(
@@ -319,12 +319,12 @@ def write_list_of_directories(
         for name, run in runs.items()
     ]
     about = {"name": scenario.name, "scenario": scenario.source, "scenario_text": scenario.text}
-    _write(path, about | {"store": STORE, "keys": [], "axes": []}, points)
+    write_list(path, about | {"store": STORE, "keys": [], "axes": []}, points)
     return Results.open(path)
 
 
-def _write(path: Path, about: Mapping[str, Any], points: Iterable[Point]) -> None:
-    """Write the list of runs of a directory."""
+def write_list(path: Path, about: Mapping[str, Any], points: Iterable[Point]) -> None:
+    """Write the list of runs of a directory, and what is known about all of them."""
     listed = [{k: v for k, v in asdict(point).items() if v is not None} for point in points]
     whole = {"format": FORMAT, "version": version(), **about, "points": listed}
     try:

@@ -16,6 +16,7 @@ from typing import Any
 from backwater._base import positions, quantity
 from backwater._base.toml import toml
 from backwater.errors import ScenarioError
+from backwater.scenario.equal import equal_presets
 from backwater.scenario.scenario import Fit, Scenario, scheme_name, whole_seed
 
 MAX_RUNS = 200_000
@@ -84,8 +85,11 @@ class Sweep:
     path: Path | None = None
     text: str = ""
     reader: _Reader | None = None
-    left_out: dict[str, None] = field(default_factory=dict)
-    """Sentences about parameters that do not apply to a scheme; :meth:`points` finds them."""
+    notes: dict[str, None] = field(default_factory=dict)
+    """Sentences about parameters that do not apply to a scheme, and about equal schemes.
+
+    :meth:`points` finds them.
+    """
 
     skipped: list[Skipped] = field(default_factory=list)
     """Invalid combinations; :meth:`points` finds them."""
@@ -174,6 +178,7 @@ class Sweep:
             for steps in steps_of:
                 self._add(points, mistakes, number, scenario, steps)
         self._find_left_out()
+        self._find_equal(points)
         if mistakes and not (self.skip_invalid and points):
             shown = [self._described(mistake) for mistake in list(mistakes.values())[:_SHOWN]]
             more = len(mistakes) - len(shown)
@@ -201,7 +206,7 @@ class Sweep:
             values = {"scenario": scenario.stem} | values
         fits = self._fits(changed)
         for scheme, fit in fits.items():
-            self.left_out.update(dict.fromkeys(fit.left_out))
+            self.notes.update(dict.fromkeys(fit.left_out))
             for seed in self.seeds:
                 try:
                     points.append(_point(fit.scenario.set(seed=seed), values))
@@ -227,7 +232,16 @@ class Sweep:
             for scheme in self.schemes:
                 problems = scenario.set(scheme=scheme).check()
                 found = [p["message"] for p in problems if p["code"] == "left-out"]
-                self.left_out.update(dict.fromkeys(found))
+                self.notes.update(dict.fromkeys(found))
+
+    def _find_equal(self, points: list[Point]) -> None:
+        """Find presets that are equal at a combination of values."""
+        together: dict[str, dict[str, Scenario]] = {}
+        for point in points:
+            at = together.setdefault(str(point.values), {})
+            at.setdefault(point.scheme, point.scenario)
+        for scenarios in together.values():
+            self.notes.update(dict.fromkeys(equal_presets(scenarios)))
 
     def _values(self, steps: Sequence[int]) -> dict[str, Any]:
         return {
