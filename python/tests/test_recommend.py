@@ -157,10 +157,20 @@ def test_the_command_simulates_and_reports(star, tmp_path, command):
     by_rule = json.loads(command(*words, "--runs", 0).stdout)
     assert by_rule["simulated"] == []
     assert by_rule["overrides"] == by_rule["by_rule"]
+    by_rule_kmin = next(
+        int(one.removeprefix("scheme.ecn.kmin=").removesuffix("B"))
+        for one in by_rule["by_rule"]
+        if one.startswith("scheme.ecn.kmin=")
+    )
     done = command(*words, *minimize, "--runs", 4)
     about = json.loads(done.stdout)
     assert len(about["simulated"]) == 4
     assert all(len(one["by_seed"]) in (0, 3) for one in about["simulated"])
+    # The runs are results as those of a sweep, from their directory or its store.
+    for place in ("out", "out/store"):
+        table = command("show", tmp_path / place, *minimize).stdout
+        assert "scheme.ecn.kmin" in table
+        assert all(f"{one}B" in table for one in (by_rule_kmin, 2 * by_rule_kmin))
     # A setting of the search replaces that of the rules only if the seeds decide for it.
     assert (about["overrides"] != about["by_rule"]) == about["decided"]
     valid = [one for one in about["simulated"] if one["value"] is not None]

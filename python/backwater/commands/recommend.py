@@ -55,7 +55,8 @@ def recommend(
 
     The values follow published rules for headroom, ECN and the PFC threshold. A search by
     simulation then doubles and halves Kmin, Kmax and alpha around them. Its best setting without a
-    lost packet replaces that of the rules if the seeds show that it is better. Runs are cached.
+    lost packet replaces that of the rules if the seeds show that it is better. Runs are cached, and
+    `backwater show` ranks them.
     """
     from backwater.results.columns import column
     from backwater.running.search import Simulations, scaled, search
@@ -67,9 +68,9 @@ def recommend(
     if not as_json:
         _print_rules(reasons)
     first = int(scenario.values["seed"])
-    store = (out or Path("out") / f"recommend-{given.scenario.stem}") / "store"
+    path = out or Path("out") / f"recommend-{given.scenario.stem}"
     numbers = range(first, first + seeds)
-    runs_of = Simulations(scenario, by_rule, numbers, store, column(minimize), jobs)
+    runs_of = Simulations(scenario, by_rule, numbers, path, column(minimize), jobs)
     found = search(3, runs_of.means, runs) if runs else {}
     best = min(found, key=lambda point: (found[point], point != RULES), default=RULES)
     better = best != RULES and runs_of.decided(best, RULES)

@@ -17,7 +17,7 @@ from backwater.errors import InputError
 from backwater.results import REPORT, RESULTS, SUMMARY, TABLES, columns, statistics
 from backwater.results.columns import Column
 from backwater.results.files import RunFiles, read_json, reading, scan
-from backwater.results.store import Failure, Store
+from backwater.results.store import RUNS, Failure, Store
 
 FORMAT = 2
 DONE, PARTIAL, FAILED, MISSING = "done", "partial", "failed", "missing"
@@ -515,6 +515,8 @@ def _load(path: Path) -> Results:
         )
     if not path.exists():
         raise InputError(f"{path}: no such directory{_meant(path)}")
+    if (path / RUNS).is_dir() and (path.parent / RESULTS).exists():
+        path = path.parent  # The store of these results.
     if (path / RESULTS).exists():
         return Results.open(path)
     if not (path / SUMMARY).exists() and (inside := results_in(path)):

@@ -9,15 +9,22 @@ from pathlib import Path
 from typing import Any
 
 from backwater.errors import RunError
-from backwater.results import columns, statistics
+from backwater.results import STORE, columns, statistics
+from backwater.results.results import Point
 from backwater.results.store import Store
+from backwater.running.directories import claim_many
 from backwater.running.engine import run_all
 from backwater.running.progress import Listener
+from backwater.running.run import write_list
 from backwater.scenario import Scenario
 from backwater.scenario.recommend import Thresholds
 
 Steps = tuple[int, ...]
 """A point: for each parameter the number of doublings from its start."""
+
+
+VARIED = ("scheme.ecn.kmin", "scheme.ecn.kmax", "scheme.pfc.xoff")
+"""The keys that a search changes."""
 
 
 def search(
@@ -61,17 +68,20 @@ def scaled(start: Thresholds, point: Steps) -> Thresholds:
 
 @dataclass(frozen=True)
 class Simulations:
-    """Simulates points of a search, and keeps the results."""
+    """Simulates points of a search, and keeps the results in the directory ``out``."""
 
     scenario: Scenario
     start: Thresholds
     seeds: Sequence[int]
-    store: Path
+    out: Path
     column: columns.Column
     jobs: int | None = None
     listener: Listener | None = None
     rows: dict[Steps, dict[int, dict[str, Any]]] = field(default_factory=dict)
     """For each simulated point, the summary of each seed as a row of columns."""
+
+    listed: list[Point] = field(default_factory=list)
+    """The runs of all simulated points."""
 
     def means(self, points: Sequence[Steps]) -> dict[Steps, float]:
         """Simulate points, and return the mean of ``column`` over the seeds for each.
@@ -92,9 +102,10 @@ class Simulations:
             if values.kmin_bytes <= values.kmax_bytes:
                 changed = self.scenario.set([*values.overrides(), 'run.on_loss="warn"'])
                 wanted[point] = {seed: changed.set(seed=seed) for seed in self.seeds}
+        self._list(wanted)
         outcome = run_all(
             [one for several in wanted.values() for one in several.values()],
-            Store(self.store),
+            Store(self.out / STORE),
             jobs=self.jobs,
             listener=self.listener,
         )
@@ -113,6 +124,20 @@ class Simulations:
             if all(run.ok and rows[seed]["drops"] == 0 for seed, run in runs.items()):
                 found[point] = sum(measured.values()) / len(measured)
         return found
+
+    def _list(self, wanted: Mapping[Steps, Mapping[int, Scenario]]) -> None:
+        """Add the runs of points to the list of runs in the directory."""
+        name = f"recommend {self.scenario.name}"
+        claim_many(self.out, name, force=False)
+        for point, several in wanted.items():
+            settings = dict(one.split("=", 1) for one in scaled(self.start, point).overrides())
+            values = tuple(settings[key] for key in VARIED)
+            for seed, one in several.items():
+                scheme = one.values["scheme"]["preset"]
+                self.listed.append(Point(one.key, values, scheme, seed, one.command))
+        about = {"name": name, "store": STORE, "keys": VARIED, "axes": [[key] for key in VARIED]}
+        source = {"scenario": self.scenario.source, "scenario_text": self.scenario.text}
+        write_list(self.out, about | source, self.listed)
 
     def by_seed(self, point: Steps, column: columns.Column | None = None) -> dict[int, float]:
         """Return the values of a column at a point; of the column that is minimised, if none."""
