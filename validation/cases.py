@@ -77,8 +77,8 @@ def find(root: Path) -> list[Case]:
     if not found:
         raise InputError(
             f"{root}: no case here; a case is a folder with the config.txt of an ns-3 run and its "
-            "FCT_OUTPUT_FILE (fct.txt), or with flows_fct.csv, flows and their completion times, of "
-            "the simulator of BFC's authors, or that and cfg.ini of the simulator of Floodgate's "
+            "FCT_OUTPUT_FILE (fct.txt), or with flows_fct.csv, flows and completion times, of the "
+            "simulator of BFC's authors, or that and cfg.ini of the simulator of Floodgate's "
             "authors"
         )
     return found
