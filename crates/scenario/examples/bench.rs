@@ -1,16 +1,17 @@
-//! Runs one scenario as the product does, results and audit on, and prints its digest and its cost as a
-//! line of JSON:
+//! Runs one scenario with results and audit, as `backwater run` does. Prints the digest of the
+//! results and the cost of the run as one line of JSON:
 //! `cargo run --release -p backwater-scenario --example bench -- SCENARIO [SCHEME] [OPTION]... [KEY=VALUE]...`
 //!
 //! | option | effect |
 //! |---|---|
 //! | `--threads=N` | runs on N threads |
 //! | `--forced` | uses N threads even for a network that is too small for them to pay off |
-//! | `--profile=NAME` | replays another simulator |
+//! | `--profile=NAME` | reproduces another simulator |
 //! | `--out=FOLDER` | keeps the results in this folder, which must not exist |
 //!
-//! `benches/speed.py` calls it for the table of speeds, `benches/same.py` to compare the results of two
-//! revisions. Under callgrind, `benches/instructions.py` counts the instructions of [`event_loop`] alone.
+//! `benches/speed.py` calls this program for the table of speeds, and `benches/same.py` to compare
+//! the results of two revisions. `benches/instructions.py` counts the instructions of
+//! [`event_loop`] with callgrind.
 #![allow(clippy::print_stdout)]
 
 use std::error::Error;
@@ -21,20 +22,20 @@ use fabric::engine::{Plan, Simulation, Threads};
 use fabric::record::{Outcome, Recorder};
 use scenario::{Changes, Scenario};
 
-/// From the first event to the last, and the audit. A function of its own, so that profilers can
-/// tell it from what comes before and after.
+/// Runs the simulation from the first to the last event, and the audit. This is a separate function
+/// so that profilers can distinguish it from setup and output.
 #[inline(never)]
 fn event_loop(simulation: Simulation, recorder: &mut dyn Recorder) -> Outcome {
     simulation.run(recorder, &mut |_| true)
 }
 
-/// Nanoseconds that this thread has spent on a processor, where the system tells (Linux).
+/// Nanoseconds of processor time that this thread has used, if the system reports them (Linux).
 fn cpu_ns() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     text.split_whitespace().next()?.parse().ok()
 }
 
-/// The most memory that this process ever held, in bytes, where the system tells (Linux).
+/// Peak memory of this process in bytes, if the system reports it (Linux).
 fn peak_bytes() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = text.lines().find(|line| line.starts_with("VmHWM:"))?;
@@ -42,12 +43,12 @@ fn peak_bytes() -> Option<u64> {
     Some(kilobytes * 1024)
 }
 
-/// A number, or null.
+/// Formats a number, or `null`, as JSON.
 fn number(value: Option<impl ToString>) -> String {
     value.map_or_else(|| "null".to_owned(), |value| value.to_string())
 }
 
-/// Options and changes of a run, as the command line gives them.
+/// Options of the run, and changes to the scenario, from the command line.
 #[derive(Default)]
 struct Options {
     threads: u32,

@@ -1,4 +1,4 @@
-//! Converts a checked scenario into the plan that the engine executes.
+//! Converts a checked scenario into the plan that the simulation engine executes.
 
 use std::sync::{Arc, OnceLock};
 
@@ -26,16 +26,16 @@ pub enum BuildError {
     Traffic(String),
 }
 
-/// A plan, and the error of its generator of flows.
+/// A plan for the simulation engine, and a cell for errors of its flow generator.
 #[derive(Debug)]
 pub struct Built {
-    /// The input of the engine.
+    /// The input of the simulation engine.
     pub plan: Plan,
-    /// Set during the run if the random arrivals give more flows than a run can have.
+    /// Set during the run if random arrivals exceed the maximum number of flows of a run.
     pub traffic_error: Arc<OnceLock<String>>,
 }
 
-/// The flows of a feed. When the feed ends because of an error, its message is stored in `error`.
+/// The flows of a feed. If the feed ends with an error, the message is stored in `error`.
 struct CheckedFeed {
     feed: Feed,
     error: Arc<OnceLock<String>>,
@@ -49,7 +49,7 @@ impl Iterator for CheckedFeed {
         if flow.is_none()
             && let Some(e) = self.feed.error()
         {
-            // If the error is already stored, this fails; the message is the same each time.
+            // Setting fails if the error is already stored. The message is the same each time.
             let _ = self.error.set(e.to_string());
         }
         flow
@@ -57,8 +57,8 @@ impl Iterator for CheckedFeed {
 }
 
 impl Scenario {
-    /// Returns the flows of the scenario in the order of their starts. They do not depend on the
-    /// scheme.
+    /// Returns the flows of the scenario in the order of their starts. The flows do not depend on
+    /// the scheme.
     ///
     /// # Errors
     /// The flows cannot be generated.
@@ -76,7 +76,7 @@ impl Scenario {
         Feed::new(self.spec.seed, &sources, self.graph.hosts(), &racks).map_err(wrong)
     }
 
-    /// Returns the backpressure graph: for each egress port, the egress ports that it can block by
+    /// Returns the backpressure graph: for each egress port, the egress ports that it can stop by
     /// backpressure.
     ///
     /// # Errors
@@ -90,10 +90,11 @@ impl Scenario {
         Ok(BackpressureGraph::new(&known, &routes))
     }
 
-    /// Returns the pairs of ports that may pause their upstream neighbour. `None`: all pairs may.
-    // BFC-52
+    /// Returns the pairs of ports of which one may pause the other. `None`: all pairs may.
+    // BFC-52: port pairs that could form a pause cycle are exempt
     fn allowed_pairs(&self, known: &Graph, routes: &[Routes]) -> Option<Vec<Pairs>> {
-        // In regular topologies all routes go up and then down, so the graph has no cycle.
+        // In regular topologies all routes go up and then down, so the backpressure graph has no
+        // cycle.
         if !self.spec.scheme.elides() || known.is_regular() {
             return None;
         }
@@ -101,8 +102,8 @@ impl Scenario {
         (!graph.removed.is_empty()).then(|| graph.allowed())
     }
 
-    /// Returns the path of each flow, in the order of their numbers. `None`: packets of one flow
-    /// take several paths.
+    /// Returns the path of each flow, in the order of flow IDs. `None`: packets of one flow use
+    /// several paths.
     ///
     /// # Errors
     /// The network is too large, or the flows cannot be generated.
@@ -110,7 +111,7 @@ impl Scenario {
         self.build().map(|built| flow_paths(built.plan))
     }
 
-    /// Returns the workloads. Their numbers follow those of the traffic sources.
+    /// Returns the workloads. Their source indices follow those of the traffic sources.
     fn jobs(&self) -> Vec<Job> {
         let numbers = self.spec.traffic.len() as u16..;
         let jobs = numbers.zip(&self.spec.workloads);
@@ -118,7 +119,7 @@ impl Scenario {
             .collect()
     }
 
-    /// Returns the plan that the engine executes.
+    /// Returns the plan that the simulation engine executes.
     ///
     /// # Errors
     /// The network is too large, or the flows cannot be generated.
@@ -127,7 +128,7 @@ impl Scenario {
         let feed = self.feed()?;
         let flows = feed.known_len();
         let traffic_error = Arc::new(OnceLock::new());
-        // LNK-10
+        // LNK-10: initial routes avoid links that are down at the start
         let link_failures = self.spec.link_failures(&self.graph);
         let known = self.graph.without(link_failures.initial());
         let routes =

@@ -1,4 +1,4 @@
-//! Checks that need the network, the traffic and the scheme together.
+//! Checks that involve the network, the traffic and the scheme together.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ use crate::scheme::{SchemeAt, SchemeConfig};
 use crate::spec::Spec;
 use crate::units::{RATE, show_time};
 
-/// Checks a scenario that is well formed.
+/// Runs all checks on a scenario without syntax errors.
 pub(crate) fn network(
     spec: &Spec,
     graph: &Arc<Graph>,
@@ -78,8 +78,8 @@ pub(crate) fn network(
     findings.problems
 }
 
-/// Reports recorded ingresses if PFC does not compare them with a threshold.
-// RCD-13
+/// Warns if `record.ingress` is set but no PFC threshold applies to ingresses.
+// RCD-13: recorded ingresses
 fn ingresses(spec: &Spec, config: &SchemeConfig, findings: &mut Findings<'_>) {
     let pauses = |switch: &SwitchConfig| {
         matches!(switch.mmu.admission, Admission::Pfc(_)) && pausable_classes(switch) > 0
@@ -93,8 +93,8 @@ fn ingresses(spec: &Spec, config: &SchemeConfig, findings: &mut Findings<'_>) {
     }
 }
 
-/// Reports messages that should share queue pairs if the NIC does not support it.
-// NIC-53
+/// Reports messages that should share queue pairs if the NIC does not support sharing.
+// NIC-53: shared queue pairs
 fn queue_pairs(spec: &Spec, config: &SchemeConfig, findings: &mut Findings<'_>) {
     if can_share_queue_pairs(&config.nic) {
         return;
@@ -122,8 +122,8 @@ fn queue_pairs(spec: &Spec, config: &SchemeConfig, findings: &mut Findings<'_>) 
     }
 }
 
-/// Reports trees of collectives that do not pipeline their chunks as those of NCCL do.
-// OPS-63: one message at a time on each channel
+/// Reports tree algorithms of collectives whose chunks are not pipelined as in NCCL.
+// OPS-63: on each channel NCCL sends one message at a time
 fn pipelines(spec: &Spec, config: &SchemeConfig, findings: &mut Findings<'_>) {
     let shares = can_share_queue_pairs(&config.nic);
     for (i, workload) in spec.workloads.iter().enumerate() {
@@ -186,7 +186,7 @@ fn traffic(spec: &Spec, graph: &Arc<Graph>, mtu: u16, findings: &mut Findings<'_
     check_flows::overload(spec, graph, &hosts, &sources, findings);
 }
 
-/// Returns the key to which an error of the generator of flows refers.
+/// Returns the scenario key to which an error message of the flow generator refers.
 fn blame(message: &str) -> &'static str {
     const WORDS: &[(&str, &str)] = &[
         ("degree", ".degree"),
@@ -204,8 +204,8 @@ fn blame(message: &str) -> &'static str {
         .map_or("", |(_, key)| key)
 }
 
-/// Warns where credits do not cross the links that data takes.
-// XP-05
+/// Warns if credits do not return over the links that the data used.
+// XP-05: symmetric paths
 fn symmetry(spec: &Spec, graph: &Graph, findings: &mut Findings<'_>) {
     if spec.scheme.switch.path != PathChoice::Symmetric {
         return;
@@ -229,8 +229,8 @@ fn symmetry(spec: &Spec, graph: &Graph, findings: &mut Findings<'_>) {
     );
 }
 
-/// Refuses a record that follows single packets where links send copies of them.
-// LLR-30
+/// Refuses records of single packets if links retransmit copies of frames.
+// LLR-30: copies cannot be distinguished
 fn followed_copies(spec: &Spec, config: &SchemeConfig, findings: &mut Findings<'_>) {
     if let Some(replay) = &config.switch.link.replay
         && spec.record.blame.is_some()
@@ -244,13 +244,13 @@ fn followed_copies(spec: &Spec, config: &SchemeConfig, findings: &mut Findings<'
     }
 }
 
-/// Refuses lossy links if the scheme has no retransmission; warns if a pause frame can get lost.
+/// Refuses lossy links if the scheme has no retransmission. Warns if pause frames can be lost.
 fn losses(graph: &Graph, config: &SchemeConfig, findings: &mut Findings<'_>) {
     if graph.link_ids().all(|link| graph.loss(link) == Loss::NONE) {
         return;
     }
     if config.switch.link.replays() {
-        // LLR-23
+        // LLR-23: a retransmitted pause frame arrives late
         if config
             .switches()
             .any(|switch| matches!(switch.mmu.admission, Admission::Pfc(_)))
@@ -271,7 +271,7 @@ fn losses(graph: &Graph, config: &SchemeConfig, findings: &mut Findings<'_>) {
         );
         return;
     }
-    // QNT-07
+    // QNT-07: a lost resume frame matters if a pause has no timer
     let holds = |switch: &SwitchConfig| matches!(switch.mmu.admission, Admission::Pfc(pfc) if pfc.pause == PauseTime::UntilResumed);
     if config.switches().any(holds) {
         findings.warn(
@@ -282,8 +282,8 @@ fn losses(graph: &Graph, config: &SchemeConfig, findings: &mut Findings<'_>) {
     }
 }
 
-/// Warns if neighbouring switches do not support each other's frames.
-// PRE-292
+/// Warns if neighbouring switches do not support each other's control frames.
+// PRE-292: switches with other schemes
 fn mixed(spec: &Spec, graph: &Graph, findings: &mut Findings<'_>) {
     let base = &spec.scheme.hop;
     let others = || {
@@ -310,10 +310,10 @@ fn mixed(spec: &Spec, graph: &Graph, findings: &mut Findings<'_>) {
     );
 }
 
-/// Reports the findings of the hop scheme about the network.
+/// Reports the findings of the hop-by-hop scheme about the network.
 fn hop(graph: &Graph, config: &SchemeConfig, findings: &mut Findings<'_>) {
     let facts = NetworkFacts {
-        // Lossy links without retransmission are already refused.
+        // Lossy links without end-to-end retransmission have already been refused.
         lossy: config.nic.recovery.properties().has(Property::Repairs)
             && !config.switch.link.replays()
             && graph.link_ids().any(|link| graph.loss(link) != Loss::NONE),
@@ -326,13 +326,14 @@ fn hop(graph: &Graph, config: &SchemeConfig, findings: &mut Findings<'_>) {
     }
 }
 
-/// Refuses paths that are longer than an INT stack; warns where T is shorter than the network.
+/// Refuses paths with more switches than an INT stack has records. Warns if the base round trip T
+/// is shorter than that of the network.
 fn telemetry(spec: &Spec, graph: &Arc<Graph>, config: &SchemeConfig, findings: &mut Findings<'_>) {
     records_on_the_wire(graph, config, findings);
     if config.switch.int.is_some()
         && let TopologySpec::Links { .. } = spec.topology
     {
-        // The other shapes have at most five switches on a path.
+        // Topologies of other kinds have at most five switches on a path.
         let longest = longest_path(graph, usize::MAX);
         if longest > MAX_HOPS {
             let message = format!("a path has {longest} switches, and INT has room for {MAX_HOPS}");
@@ -362,8 +363,8 @@ fn telemetry(spec: &Spec, graph: &Arc<Graph>, config: &SchemeConfig, findings: &
     }
 }
 
-/// Refuses links whose speed a record of INT cannot state, and packets without room for records.
-// HPCC-30
+/// Refuses link rates that an INT record cannot encode, and packets without space for INT records.
+// HPCC-30: INT records as bytes
 fn records_on_the_wire(graph: &Arc<Graph>, config: &SchemeConfig, findings: &mut Findings<'_>) {
     let Some(IntConfig {
         format: IntFormat::Wire(layout),
@@ -372,7 +373,7 @@ fn records_on_the_wire(graph: &Arc<Graph>, config: &SchemeConfig, findings: &mut
     else {
         return;
     };
-    // Every host of a regular shape sees the same network.
+    // In a regular topology all hosts have the same distances.
     let from = if graph.is_regular() { 1 } else { usize::MAX };
     let longest = longest_path(graph, from);
     let needed = padding_bytes(longest as u16);
@@ -417,7 +418,7 @@ fn records_on_the_wire(graph: &Arc<Graph>, config: &SchemeConfig, findings: &mut
     }
 }
 
-/// "10Gbps, 25Gbps, …", ascending.
+/// Formats rates in ascending order, such as "10Gbps, 25Gbps, …".
 fn list_of_rates(rates_mbps: &[u32]) -> String {
     let mut rates = rates_mbps.to_vec();
     rates.sort_unstable();

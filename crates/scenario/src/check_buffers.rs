@@ -1,4 +1,4 @@
-//! Checks of the buffers of switches: reserved parts, thresholds of PFC and ECN, headroom.
+//! Checks of the buffers of switches: reserved bytes, PFC and ECN thresholds, headroom.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ use crate::scheme::SchemeConfig;
 use crate::thresholds::together;
 use crate::units::show_size;
 
-/// Checks each kind of switch.
+/// Checks the buffers of each kind of switch (switches with equal ports are one kind).
 pub(crate) fn buffers(graph: &Graph, config: &SchemeConfig, findings: &mut Findings<'_>) {
     let mut seen = BTreeSet::new();
     for node in graph.switch_ids() {
@@ -22,7 +22,7 @@ pub(crate) fn buffers(graph: &Graph, config: &SchemeConfig, findings: &mut Findi
             continue;
         }
         let ports = graph.rates_and_delays(node);
-        // Switches with the same ports are judged once.
+        // Switches with the same ports are checked once.
         let mut kinds: Vec<(u64, Time)> = ports.iter().map(|p| (p.0.bps(), p.1)).collect();
         kinds.sort_unstable();
         if seen.insert((kinds, config.switch_at.kind(node))) {
@@ -31,7 +31,7 @@ pub(crate) fn buffers(graph: &Graph, config: &SchemeConfig, findings: &mut Findi
     }
 }
 
-/// Keys that reserve parts of a buffer.
+/// Keys that set apart bytes of a buffer, outside the shared pool.
 const APART: [&str; 4] = [
     "switch.buffer",
     "switch.reserved",
@@ -73,7 +73,8 @@ fn one_buffer(
     }
 }
 
-/// Checks when PFC pauses in a shared pool, and the space for packets that arrive after the pause.
+/// Checks the PFC thresholds of a shared pool, and the headroom for packets that arrive after a
+/// pause.
 fn pausing(
     name: &str,
     config: &SwitchConfig,
@@ -81,7 +82,7 @@ fn pausing(
     ports: &[(Rate, Time)],
     findings: &mut Findings<'_>,
 ) {
-    // SW-18: the end of the pool that is kept for the frames that cross a threshold.
+    // SW-18: bytes at the end of the pool for frames that arrive at the threshold
     let pausable = config.classes.iter().filter(|c| c.pausable && c.buffered);
     let frames = pausable.count() as u64 * ports.len() as u64 * u64::from(config.max_frame);
     if shared < 2 * frames {
@@ -106,7 +107,7 @@ fn pausing(
     lasting(config, pfc, findings);
 }
 
-/// Reports PFC thresholds that act too late or too early, or leave no room to resume.
+/// Reports PFC thresholds that pause too late or too early, or that leave no margin for a resume.
 fn thresholds(
     name: &str,
     config: &SwitchConfig,
@@ -150,9 +151,9 @@ fn thresholds(
     }
 }
 
-/// Warns of a pool of headroom that is smaller or larger than what all ports and classes can use
-/// together.
-// SW-56
+/// Warns if the shared headroom is smaller or larger than the total that all ports and classes can
+/// use.
+// SW-56: headroom in one pool
 fn shared_headroom(
     name: &str,
     config: &SwitchConfig,
@@ -187,7 +188,7 @@ fn shared_headroom(
     findings.warn(&["scheme.pfc.headroom_pool"], message, &hint);
 }
 
-/// Reports a headroom that is too small for the packets that arrive after a pause.
+/// Reports a headroom that is smaller than the bytes that can arrive after a pause.
 fn room_after_pauses(
     name: &str,
     config: &SwitchConfig,
@@ -219,8 +220,8 @@ fn room_after_pauses(
     }
 }
 
-/// Reports a pause that expires before the frame that repeats it arrives.
-// QNT-05
+/// Reports a pause timer that expires before the next pause frame arrives.
+// QNT-05: refresh of pauses
 fn lasting(config: &SwitchConfig, pfc: &Pfc, findings: &mut Findings<'_>) {
     let PauseTime::Quanta { quanta, refresh } = pfc.pause else {
         return;
@@ -247,7 +248,7 @@ fn lasting(config: &SwitchConfig, pfc: &Pfc, findings: &mut Findings<'_>) {
     }
 }
 
-/// Reports ECN thresholds above the PFC threshold: ECN then marks too late.
+/// Reports ECN thresholds above the PFC threshold: ECN then marks only after PFC pauses.
 fn marks_before_pauses(
     name: &str,
     config: &SwitchConfig,
@@ -273,8 +274,8 @@ fn marks_before_pauses(
     }
 }
 
-/// Checks that the buffer is large enough for the packets that the hop scheme allows the neighbours
-/// to send.
+/// Checks that the buffer is large enough for the bytes that the hop-by-hop scheme allows the
+/// neighbours to send.
 fn promised(
     name: &str,
     config: &SwitchConfig,

@@ -1,4 +1,4 @@
-//! Notes about values that are valid, and that fast fabrics do not have.
+//! Notes about values that are valid but unusual in fast networks.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,13 +16,14 @@ use crate::spec::Spec;
 use crate::units::{RATE, show_size};
 use crate::workload_spec::{WorkSpec, WorkloadSpec};
 
-/// Link rate of hosts from which packets and response time are checked, bits per second. At slower
-/// links smaller packets are common, and a response time adds little headroom.
+/// Minimum link rate of hosts, in bits per second, for checks of packet size and PFC response time.
+/// On slower links smaller packets are common, and a response time adds little headroom.
 const FAST_BPS: u64 = 400_000_000_000;
-/// Usual payload of a packet at this rate, bytes.
+/// Usual payload of a packet at this link rate, bytes.
 const USUAL_MTU: u16 = 4096;
 
-/// Adds notes about small packets and a PFC response time of 0 at fast hosts, and about idle NICs.
+/// Adds notes about small packets and a PFC response time of 0 at fast hosts, and about unused
+/// NICs.
 pub(crate) fn defaults(
     spec: &Spec,
     graph: &Arc<Graph>,
@@ -69,8 +70,8 @@ fn response(config: &SchemeConfig, findings: &mut Findings<'_>) {
     }
 }
 
-/// Notes a ring that sends over at most half of the NICs of its members, if a ring with the channels
-/// and servers of its group uses more of them.
+/// Adds a note if a ring sends over at most half of the NICs of its members, and a ring with one
+/// channel per member of a server would use more NICs.
 fn idle_nics(i: usize, workload: &WorkloadSpec, servers: &Servers, findings: &mut Findings<'_>) {
     let server_of = |host: &NodeId| host.bits() / servers.gpus_per_server;
     let mut seen = BTreeSet::new();
@@ -119,7 +120,7 @@ fn idle_nics(i: usize, workload: &WorkloadSpec, servers: &Servers, findings: &mu
     }
 }
 
-/// Returns kind, algorithm and group of each collective; without a group all ranks take part.
+/// Returns kind, algorithm and group of each collective. Group `None`: all ranks are members.
 fn collectives(workload: &WorkloadSpec) -> Vec<(CollectiveKind, Option<&str>, Option<&Group>)> {
     match &workload.work {
         WorkSpec::Collective(one) => vec![(one.kind, one.algorithm.as_deref(), None)],
@@ -128,8 +129,9 @@ fn collectives(workload: &WorkloadSpec) -> Vec<(CollectiveKind, Option<&str>, Op
     }
 }
 
-/// Returns the number of members from which a ring sends to another server. `places` has the server
-/// of each member. Channel c of a ring starts at member c of each server. // OPS-51
+/// Returns the number of members that, in some channel of the ring, send to another server.
+/// `places` contains the server of each member. In channel c, the ring starts at member c of each
+/// server. // OPS-51
 fn sending_nics(ring: Algorithm, places: &[u32]) -> usize {
     let members = places.len() as u32;
     let together = ring.server.min(members);

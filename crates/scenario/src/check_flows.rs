@@ -1,4 +1,4 @@
-//! Checks of flows: their sizes, and the load that they offer to links.
+//! Checks of flows: their sizes, and the load that they place on links.
 
 use std::sync::Arc;
 
@@ -16,14 +16,14 @@ use crate::loads::{AskedLoad, loads};
 use crate::spec::Spec;
 use crate::units::show_size;
 
-/// The load of single links is computed only in networks with at most this many steps.
+/// Maximum number of computation steps for which the load of single links is computed.
 const MOST_STEPS: u64 = 1 << 24;
-/// Maximum number of overloaded links in a message.
+/// Maximum number of overloaded links that a message lists.
 const MOST_LINKS: usize = 3;
 /// Tolerance for rounding errors of summed loads.
 const ROUNDING: f64 = 1e-9;
 
-/// Reports flows and messages with more packets than packet numbers can count.
+/// Reports flows and messages whose number of packets exceeds the range of packet sequence numbers.
 // NIC-54: packet numbers limit a flow
 pub(crate) fn sizes(
     spec: &Spec,
@@ -73,8 +73,8 @@ pub(crate) fn sizes(
     }
 }
 
-/// Reports sources with flows between hosts without a path. This is possible if links join hosts,
-/// because hosts do not forward packets.
+/// Reports sources with flows between hosts without a path. Such hosts exist if links connect hosts
+/// directly, because hosts do not forward packets.
 // TOP-06: hosts do not forward
 pub(crate) fn paths(
     graph: &Graph,
@@ -97,8 +97,8 @@ pub(crate) fn paths(
                 }
             });
         } else {
-            // There are too many pairs to check all. Most patterns use most pairs, so test any two
-            // hosts.
+            // There are too many pairs to check all. Most patterns use most pairs, so one pair of
+            // hosts without a path is sufficient for an error.
             apart = graph.first_apart();
         }
         if let Some((src, dst)) = apart {
@@ -117,7 +117,7 @@ pub(crate) fn paths(
     }
 }
 
-/// Warns if the sources that are active together offer more than links can carry.
+/// Warns if the sources that are active at the same time exceed the capacity of links.
 pub(crate) fn overload(
     spec: &Spec,
     graph: &Arc<Graph>,
@@ -158,7 +158,7 @@ pub(crate) fn overload(
     );
 }
 
-/// Returns ports whose expected load is above 1 at some time, with that load, the highest first.
+/// Returns ports whose expected load exceeds 1 at some time, with the load, in descending order.
 // TOP-25: expected load of a link
 fn overloaded_links(
     spec: &Spec,
@@ -170,7 +170,7 @@ fn overloaded_links(
         return Vec::new(); // the error is reported when the run is built
     };
     let mut highest: IndexVec<LinkId, f64> = vec![0.0; graph.port_count() as usize].into();
-    // The maximum is at an instant at which some window starts.
+    // The load is maximal at a time at which some source starts.
     let mut opens: Vec<Time> = lasting.iter().map(|source| source.window_from_ps).collect();
     opens.sort_unstable();
     opens.dedup();
@@ -205,10 +205,10 @@ fn overloaded_links(
     over
 }
 
-/// Warns if the host links, or the core, are offered more than they can carry together.
+/// Warns if the total load exceeds the total capacity of the host links or of the core.
 fn overloaded_network(spec: &Spec, graph: &Graph, findings: &mut Findings<'_>) {
     let loads = loads(spec, graph);
-    // The maximum is at an instant at which some window starts.
+    // The load is maximal at a time at which some source starts.
     let most = |load: &dyn Fn(&AskedLoad) -> f64| {
         let at = |now: Time| -> f64 {
             let active = loads

@@ -1,5 +1,5 @@
-//! Checks of links that fail: hosts that are cut off, packets that are not retransmitted, and ports
-//! that can wait for each other in a cycle.
+//! Checks of links that fail: unreachable hosts, packets that are not retransmitted, and ports that
+//! can wait for each other in a cycle.
 
 use dataplane::config::{Admission, PathChoice};
 use dataplane::nic::CUT_OFF;
@@ -17,17 +17,16 @@ use crate::scheme::SchemeConfig;
 use crate::spec::{Scenario, Spec};
 use crate::units::show_time;
 
-/// Networks with more (groups of hosts) × (ports) are not searched for cycles when a scenario is
-/// read.
+/// Maximum of (groups of hosts) × (ports) for which the check searches cycles.
 const MOST_WORK: u64 = 50_000_000;
 
-/// Number of link states that are checked.
+/// Maximum number of link states (periods between changes of links) that are checked.
 const MOST_EPOCHS: usize = 16;
 
-/// Hosts that are named one by one.
+/// Maximum number of hosts that a message lists.
 const MOST_HOSTS: usize = 5;
 
-/// Checks link failures and cycles.
+/// Checks the link failures of a scenario, and cyclic buffer dependencies.
 pub(crate) fn links(
     spec: &Spec,
     graph: &Graph,
@@ -60,7 +59,7 @@ pub(crate) fn links(
 }
 
 /// Refuses options that do not support link failures.
-// LNK-06
+// LNK-06: options without link failures
 fn unsupported(spec: &Spec, link_failures: &LinkFailures, findings: &mut Findings<'_>) {
     if spec.record.pauses.is_some() && !link_failures.changes().is_empty() {
         findings.error(
@@ -84,8 +83,8 @@ fn unsupported(spec: &Spec, link_failures: &LinkFailures, findings: &mut Finding
     );
 }
 
-/// Reports the findings of the hop scheme about links that fail during the run.
-// LNK-06
+/// Reports the findings of the hop-by-hop scheme about links that fail during the run.
+// LNK-06: schemes without link failures
 fn hop(link_failures: &LinkFailures, config: &SchemeConfig, findings: &mut Findings<'_>) {
     if !link_failures.changes().is_empty() {
         for scheme in config.distinct_schemes() {
@@ -94,7 +93,7 @@ fn hop(link_failures: &LinkFailures, config: &SchemeConfig, findings: &mut Findi
     }
 }
 
-/// Refuses link failures if lost packets are not retransmitted.
+/// Refuses link failures if the scheme does not retransmit lost packets.
 fn repair(link_failures: &LinkFailures, config: &SchemeConfig, findings: &mut Findings<'_>) {
     if link_failures.changes().is_empty() {
         return;
@@ -117,7 +116,7 @@ fn repair(link_failures: &LinkFailures, config: &SchemeConfig, findings: &mut Fi
     }
 }
 
-/// Notes new routes at the instant of a failure.
+/// Adds a note if routes change without delay after a failure.
 fn instant(link_failures: &LinkFailures, findings: &mut Findings<'_>) {
     let fails_later = link_failures
         .changes()
@@ -153,8 +152,8 @@ fn since(at_ps: Time) -> String {
     }
 }
 
-/// Warns of hosts that the others cannot reach.
-// LNK-13
+/// Warns about hosts that are unreachable from other hosts.
+// LNK-13: unreachable hosts
 fn out_of_reach(at_ps: Time, known: &Graph, findings: &mut Findings<'_>) {
     if !known.lacks_links() {
         return;
@@ -177,7 +176,7 @@ fn out_of_reach(at_ps: Time, known: &Graph, findings: &mut Findings<'_>) {
     );
 }
 
-/// Names of the hosts that the largest part of the network cannot reach.
+/// Returns the names of the hosts that are unreachable from the largest connected component.
 fn cut_off(known: &Graph) -> Vec<String> {
     let part_of = parts(known);
     let mut sizes = std::collections::BTreeMap::new();
@@ -195,7 +194,8 @@ fn cut_off(known: &Graph) -> Vec<String> {
 }
 
 /// Finds cycles of egress ports that can wait for each other if packets use shortest paths. Returns
-/// the number of cyclic sets and the port names of one cycle, in the order of the packets.
+/// the number of strongly connected sets, and the ports of one cycle in the direction of the
+/// packets.
 fn waiting_cycle(spec: &Spec, known: &Graph) -> (usize, Vec<String>) {
     let Ok(routes) = routes(known, spec.seed, spec.scheme.switch.path) else {
         return (0, Vec::new()); // reported when the run is built
@@ -206,25 +206,25 @@ fn waiting_cycle(spec: &Spec, known: &Graph) -> (usize, Vec<String>) {
     (cycles(known, &used).len(), names.collect())
 }
 
-/// A state of the links.
+/// A period of the run between two changes of links.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkEpoch {
-    /// When links fail or come back, ps.
+    /// Time at which links fail or recover, ps.
     pub at_ps: Time,
-    /// When routes follow: `at_ps` and the time of reconvergence, ps.
+    /// Time at which routes change: `at_ps` plus the delay of reconvergence, ps.
     pub routes_ps: Time,
-    /// Links that are down, as `a--b`.
+    /// Links that are down in this period, as `a--b`.
     pub down: Vec<String>,
-    /// Hosts that the largest part of the network cannot reach.
+    /// Hosts that are unreachable from the largest connected component.
     pub cut_off: Vec<String>,
-    /// A shortest cycle of ports that can wait for each other, as `from->to`; empty if there is no
-    /// cycle.
+    /// A shortest cycle of ports that can wait for each other, each as `from->to`. Empty if there
+    /// is no cycle.
     pub cycle: Vec<String>,
 }
 
 impl Scenario {
-    /// All states of the links during the run, in order.
-    // LNK-12, LNK-40
+    /// Returns the periods of the run between changes of links, in order of time.
+    // LNK-12, LNK-40: routes and cycles after each change
     #[must_use]
     pub fn link_epochs(&self) -> Vec<LinkEpoch> {
         let link_failures = self.spec.link_failures(&self.graph);
@@ -245,7 +245,7 @@ impl Scenario {
 }
 
 /// Warns if egress ports can wait for each other in a cycle.
-// LNK-40
+// LNK-40: cyclic buffer dependency
 fn cycle(
     spec: &Spec,
     at_ps: Time,
@@ -266,7 +266,7 @@ fn cycle(
         let mut schemes = hop.into_iter().chain(switch.link.declarations());
         schemes.find(|scheme| scheme.has(Property::CanDeadlock))
     });
-    // Regular shapes route up, then down, so there are no cycles.
+    // In regular topologies routes go up, then down, so there are no cycles.
     let work = u64::from(known.groups()) * u64::from(known.port_count());
     if !(pfc || named.is_some()) || known.is_regular() || work > MOST_WORK {
         return;

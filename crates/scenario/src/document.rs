@@ -1,4 +1,4 @@
-//! The TOML of a scenario as a tree in which every key and value has its position in the source.
+//! The TOML text of a scenario as a tree in which each key and value has its position in the text.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -8,18 +8,18 @@ use toml::de::{DeTable, DeValue};
 
 use crate::problem::{At, Code, Problem, Severity, Source, SourceKind, nearest};
 
-/// A value with its position.
+/// A value of the TOML text with its position.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
     pub value: Value,
     pub at: At,
 }
 
-/// The kinds of values. Numbers keep their text, so that they are not rounded.
+/// The types of values. Numbers keep their text, so that they are not rounded.
 #[derive(Clone, Debug)]
 pub(crate) enum Value {
     String(String),
-    /// Digits and radix.
+    /// Digits of the integer, and their radix.
     Integer(String, u32),
     Float(String),
     Bool(bool),
@@ -28,13 +28,13 @@ pub(crate) enum Value {
     Table(Table),
 }
 
-/// A table. Its keys have the order of the text.
+/// A table. Its keys are in the order of the text.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Table {
     pub entries: Vec<Entry>,
 }
 
-/// A key with its position and its value.
+/// A key of a table with its position and its value.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub key: String,
@@ -43,7 +43,7 @@ pub(crate) struct Entry {
 }
 
 impl Node {
-    /// Name of the value's type, for messages.
+    /// Name of the value's type, for error messages.
     pub fn kind(&self) -> &'static str {
         match self.value {
             Value::String(_) => "a string",
@@ -58,8 +58,7 @@ impl Node {
 }
 
 impl Table {
-    /// Adds the keys of another table. They replace existing keys, except that tables are merged
-    /// key by key.
+    /// Adds the keys of table `over`. They replace existing keys; subtables are merged key by key.
     pub fn merge(&mut self, over: &Self) {
         for entry in &over.entries {
             let Some(old) = self.get_mut(&entry.key) else {
@@ -94,7 +93,7 @@ impl Table {
     }
 }
 
-/// Creates an error at a position.
+/// Creates an error at a position of the text.
 pub(crate) fn error(
     code: Code,
     at: At,
@@ -113,7 +112,7 @@ pub(crate) fn error(
     }
 }
 
-/// Parses TOML. For invalid syntax it returns every error that the parser found.
+/// Parses TOML. If the syntax is invalid, returns every error that the parser found.
 pub(crate) fn parse(source: &Arc<Source>) -> Result<Table, Vec<Problem>> {
     let (table, errors) = DeTable::parse_recoverable(&source.text);
     if errors.is_empty() {
@@ -141,7 +140,7 @@ pub(crate) fn parse(source: &Arc<Source>) -> Result<Table, Vec<Problem>> {
     Err(problems.collect())
 }
 
-/// Parses a built-in text.
+/// Parses a built-in text, which is known to be valid.
 pub(crate) fn built_in(name: &str, text: String) -> Table {
     let source = Arc::new(Source {
         name: name.to_owned(),
@@ -188,7 +187,7 @@ fn convert(value: &Spanned<DeValue<'_>>, source: &Arc<Source>, shift: isize) -> 
     Node { value, at }
 }
 
-/// Applies one override `a.b=c` of the command line.
+/// Applies one override `a.b=c` of the command line to the tree.
 pub(crate) fn apply_override(root: &mut Table, text: &str) -> Result<(), Problem> {
     let source = Arc::new(Source {
         name: "--set".to_owned(),
@@ -250,14 +249,14 @@ fn override_value(source: &Arc<Source>, start: usize) -> Node {
     }
 }
 
-/// A position in the tree on the path of an override.
+/// The node of the tree that the first keys of an override lead to.
 enum Cursor<'a> {
     Table(&'a mut Table),
     Array(&'a mut Vec<Node>),
 }
 
 impl<'a> Cursor<'a> {
-    /// Descends by one key. Creates a missing table.
+    /// Descends to the node of one key. Creates a missing table.
     fn step(self, part: &str, at: &At, path: &str) -> Result<Self, Problem> {
         let node = match self {
             Self::Table(table) => {
@@ -336,7 +335,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Finds an item of an array by its number or its `name`. The error lists the existing items.
+/// Finds an item of an array by its index or its `name`. The error lists the existing items.
 fn find_item(items: &[Node], part: &str) -> Result<usize, String> {
     if let Ok(index) = part.parse::<usize>()
         && index < items.len()

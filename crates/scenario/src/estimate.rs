@@ -1,4 +1,4 @@
-//! Estimates of workloads on networks of messages, for `backwater estimate`.
+//! Estimates the duration of workloads on message-level networks, for `backwater estimate`.
 
 use crate::Scenario;
 use crate::problem::nearest;
@@ -13,31 +13,32 @@ use traffic::collectives::bounds::{bus_bytes, whole_bytes};
 use traffic::estimate::{Dimension, LogGops, Network, Shape, StoreAndForward, estimate};
 use traffic::operations::{CollectiveKind, Options, PerByte, Record, Source, Stragglers, Workload};
 
-/// Default network.
+/// Network of an estimate without a network option.
 pub const DEFAULT_NETWORK: &str = "loggops:latency=1us,rate=400Gbps";
 
 /// Result of an estimate.
 #[derive(Clone, Debug, Default)]
 pub struct Estimated {
-    /// Totals, end times of ranks, and collectives.
+    /// Totals, end times of ranks, and collectives, as JSON.
     pub summary: Value,
-    /// All operations in the order of their ends, if requested.
+    /// The operations in the order of their ends, if they were requested.
     pub records: Vec<Record>,
 }
 
-/// Error of an estimate.
+/// The reason why an estimate failed.
 #[derive(Debug)]
 pub enum Failure {
-    /// The file or the network is invalid.
+    /// The workload file or the network description is invalid.
     Input(Error),
     /// The operations are blocked forever, or cannot be read.
     Run(Error),
 }
 
-/// Estimates how long a workload takes.
+/// Estimates the duration of the workload in a file.
 ///
-/// `networks` are texts such as `loggops:latency=1us,rate=400Gbps`, or one per dimension such as
-/// `ring:size=8,rate=400Gbps,latency=500ns`. Without any, [`DEFAULT_NETWORK`] is used.
+/// Each of `networks` describes a network, such as `loggops:latency=1us,rate=400Gbps`, or one
+/// dimension of a network, such as `ring:size=8,rate=400Gbps,latency=500ns`. If the list is empty,
+/// [`DEFAULT_NETWORK`] is used.
 ///
 /// # Errors
 /// The file or the network is invalid, or the workload is blocked forever.
@@ -49,7 +50,7 @@ pub fn estimate_file(path: &Path, networks: &[String], record: bool) -> Result<E
     estimate_of(&name, &workload, &source, &stragglers, networks, record)
 }
 
-/// Estimates how long the only workload of a scenario takes, with its slow ranks and its noise.
+/// Estimates the duration of a scenario's only workload, including slow ranks and noise.
 ///
 /// # Errors
 /// The scenario has no workload or several, a network is invalid, or the workload is blocked
@@ -148,11 +149,11 @@ fn estimate_of(
     Ok(Estimated { summary, records })
 }
 
-/// Identifies a collective: true if it consists of operations, its group, and its number (OPS-30,
-/// OPS-38).
+/// Identifies a collective: true if it consists of individual operations, its group, and its
+/// instance number or index (OPS-30, OPS-38).
 type Key = (bool, Option<u32>, u64);
 
-/// Returns the collective that an operation is, or is a part of.
+/// Returns the key and kind of the collective that an operation is or belongs to.
 fn whole_of(one: &Record, workload: &Workload) -> Option<(Key, CollectiveKind)> {
     if let Some(number) = one.part_of {
         let whole = &workload.collectives[number as usize];
@@ -162,11 +163,11 @@ fn whole_of(one: &Record, workload: &Workload) -> Option<(Key, CollectiveKind)> 
     Some(((false, group, instance), CollectiveKind::of_word(one.kind)?))
 }
 
-/// A collective with the data of all its members.
+/// The combined records of a collective from all its members.
 struct Together {
     kind: CollectiveKind,
     bytes: u64,
-    /// For an all-to-allv, the bytes that the busiest member sends or receives.
+    /// For an all-to-allv: bytes that the busiest member sends or receives, whichever are more.
     moved_bytes: u64,
     members: u32,
     start_ps: u64,
@@ -193,7 +194,7 @@ impl Together {
     }
 }
 
-/// One network description: its name, and its parameters with units.
+/// One network description: the name of the network model, and its parameters.
 struct Word<'a> {
     name: &'a str,
     parameters: BTreeMap<&'a str, &'a str>,
@@ -236,7 +237,7 @@ impl<'a> Word<'a> {
         }
     }
 
-    /// Refuses parameters that were not used.
+    /// Returns an error if a parameter was not used.
     fn done(self, known: &[&str]) -> Result<(), String> {
         match self.parameters.keys().next() {
             None => Ok(()),
@@ -249,7 +250,8 @@ impl<'a> Word<'a> {
     }
 }
 
-/// Builds the network from its descriptions. Properties of ranks are set in the workload's options.
+/// Builds the network from its descriptions. NIC times of LogGOPS are set in the workload's
+/// options.
 fn network(words: &[String], workload: &mut Workload) -> Result<Network, String> {
     let mut dimensions = Vec::new();
     let mut grain_ps = 1;

@@ -1,4 +1,4 @@
-//! `[[topology.failures]]`: links that fail, listed or drawn at random. The rules are in
+//! Reads `[[topology.failures]]`: failing links, listed or drawn at random. The rules are in
 //! `specs/links.md`.
 
 use dataplane::param::{Value, Values};
@@ -15,10 +15,10 @@ use crate::params;
 use crate::problem::Code;
 use crate::reader::{Read, Section, refuse};
 
-/// Separator between the two ends of a link in its name, see [`Graph::link_name`].
+/// Separator between the two nodes of a link in its name, see [`Graph::link_name`].
 const DASHES: &str = "--";
 
-/// The links that may be drawn.
+/// The links from which failing links are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Among {
     /// Links between switches.
@@ -30,36 +30,36 @@ pub enum Among {
 /// The links that fail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Which {
-    /// Listed links, each by its lower direction.
+    /// Listed links. Each is identified by the link ID of its first direction.
     Named(Vec<LinkId>),
-    /// A number of links, drawn at random.
+    /// A number of links that are drawn at random from the candidates.
     Random(u32, Among),
 }
 
-/// One entry of `failures`.
+/// One entry of `[[topology.failures]]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailureSpec {
-    /// Links that fail.
+    /// The links that fail.
     pub which: Which,
     /// Time of the failure, ps.
     pub from_ps: Time,
-    /// Time of the recovery, ps; `None`: never.
+    /// Time of the recovery, ps; `None`: the links do not recover.
     pub until_ps: Option<Time>,
 }
 
-/// Link failures and their consequences.
+/// Link failures, and the reaction of the network to them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FailuresSpec {
-    /// All entries.
+    /// All entries of `[[topology.failures]]`.
     pub entries: Vec<FailureSpec>,
-    /// Delay of new routes after a change, ps.
+    /// Time from a failure or recovery to the change of routes, ps.
     pub reconvergence_ps: Time,
-    /// Handling of packets for a port whose link is down.
+    /// Handling of packets that are queued for a port whose link is down.
     pub stranded: Stranded,
 }
 
-/// Reads the failures in `[topology]`.
-// LNK-04
+/// Reads the link failures in `[topology]`.
+// LNK-04: failures of links
 pub(crate) fn read(root: &Section<'_>, graph: Option<&Graph>) -> Option<FailuresSpec> {
     let Some(s) = root.section("topology") else {
         return Some(FailuresSpec::default());
@@ -99,7 +99,7 @@ fn one(s: &Section<'_>, values: &Values, graph: Option<&Graph>) -> Option<Failur
     })
 }
 
-/// Returns the listed links, or the number of links to draw.
+/// Returns the listed links, or the number of links to draw with their candidates.
 fn which(s: &Section<'_>, values: &Values, graph: Option<&Graph>) -> Option<Which> {
     if let Some(names) = values.some_list("links") {
         return named(s, &names, graph).map(Which::Named);
@@ -172,7 +172,7 @@ fn named(s: &Section<'_>, names: &[Value], graph: Option<&Graph>) -> Option<Vec<
     Some(links)
 }
 
-/// Returns a link from the names of both its ends.
+/// Returns the link between two nodes from a text `a--b`.
 fn link(text: &str, graph: &Graph) -> Read<LinkId> {
     let Some((a, b)) = text.split_once(DASHES) else {
         return refuse(
@@ -184,7 +184,7 @@ fn link(text: &str, graph: &Graph) -> Read<LinkId> {
     Ok(lower_end(graph, link))
 }
 
-/// Returns the links that may be drawn, in the order of their lower ends.
+/// Returns the candidates for random failures, each as the link ID of its first direction.
 pub(crate) fn candidates(graph: &Graph, among: Among) -> Vec<LinkId> {
     let is_switch = |node| graph.kind(node) == NodeKind::Switch;
     let wanted = |&link: &LinkId| {

@@ -1,4 +1,4 @@
-//! Adapts defaults to the network, as parameters declare it ([`InNetwork`]).
+//! Adapts defaults to the network, as the declarations of parameters define ([`InNetwork`]).
 
 use dataplane::param::{
     InNetwork, MAX_RATE_BPS, MAX_TIME_PS, Param, TIMEOUT_ROUND_TRIPS, Value, Values,
@@ -9,7 +9,7 @@ use crate::reader::{Context, NetworkFacts, Noted, Origin, Section};
 use crate::units::{RATE, TIME, show_rate, show_rounded};
 
 /// Returns the value of a parameter, with its default adapted to the network. Records the value for
-/// later checks.
+/// checks after the scenario is read.
 pub(crate) fn fitted(
     s: &Section<'_>,
     param: &'static Param,
@@ -36,7 +36,7 @@ pub(crate) fn fitted(
     value
 }
 
-/// Returns the default of a parameter in this network, if it differs from the declared one.
+/// Returns the default of a parameter in this network, if it differs from the declared default.
 fn adapted(
     s: &Section<'_>,
     param: &Param,
@@ -61,7 +61,7 @@ fn adapted(
             rewrite(s, param.key, TIME.show(least_ps), why);
             Some(Value::Time(least_ps))
         }
-        // PRE-274: in proportion to the rate of the hosts
+        // PRE-274: scale in proportion to the host rate
         (InNetwork::AtRate(at_bps), &Value::Rate(bps)) => {
             let host_bps = network.host_bps.filter(|&host_bps| host_bps != at_bps)?;
             let scaled = u128::from(bps) * u128::from(host_bps) / u128::from(at_bps);
@@ -74,7 +74,7 @@ fn adapted(
             rewrite(s, param.key, RATE.show(scaled), why);
             Some(Value::Rate(scaled))
         }
-        // PRE-271: lost frames are repaired by default
+        // PRE-271: in a lossy network, the default retransmits lost frames
         (InNetwork::RepairsLosses { word, unless }, _) if network.loses_frames => {
             if others.is(unless.0, unless.1) {
                 return None;
@@ -87,7 +87,7 @@ fn adapted(
     }
 }
 
-/// Records the value that replaces the declared default in `resolved.toml`.
+/// Records a default for `resolved.toml` that replaces the declared default.
 fn rewrite(s: &Section<'_>, key: &str, text: String, why: String) {
     let path = s.child(key);
     s.context.rewritten.borrow_mut().insert(path.clone(), text);
@@ -96,7 +96,7 @@ fn rewrite(s: &Section<'_>, key: &str, text: String, why: String) {
 }
 
 impl Context {
-    /// True if the scenario or the command line sets this value.
+    /// True if the scenario or the command line sets the parameter at this path.
     fn is_given(&self, path: &str) -> bool {
         let origins = self.origins.borrow();
         matches!(origins.get(path), Some(Origin::Scenario | Origin::Override))

@@ -10,65 +10,65 @@ use fabric::topology::{Graph, NodeKind};
 
 use crate::spec::Scenario;
 
-/// Bits of units in flight, of a credit counter, and of a number.
+/// Bits of a counter of units in flight, of a credit counter, and of a sequence number.
 // FG-62
 const COUNT_BITS: u64 = 32;
-/// Bits of a destination's packets and of its bytes in a VOQ.
+/// Bits of two counters per destination: packets in its VOQ, and bytes in its VOQ.
 const PACKETS_BITS: u64 = 16;
 const BYTES_BITS: u64 = 24;
 
-/// Memory that Floodgate needs in one kind of switch, as the circuits of `hardware/floodgate` have it.
+/// Memory that Floodgate needs in one kind of switch, as in the circuits of `hardware/floodgate`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FloodgateResources {
-    /// Name of the first such switch.
+    /// Name of the first switch of this kind.
     pub name: String,
-    /// Number of these switches.
+    /// Number of switches of this kind.
     pub count: u32,
-    /// Ports that lead to hosts.
+    /// Number of ports that lead to hosts.
     pub host_ports: u64,
-    /// Ports that lead to switches.
+    /// Number of ports that lead to switches.
     pub switch_ports: u64,
-    /// Entries of the table of windows.
+    /// Number of entries of the window table.
     pub windows: u64,
-    /// Bits of the table of windows.
+    /// Total bits of the window table.
     pub window_bits: u64,
-    /// Destinations that can have a VOQ.
+    /// Number of destinations that can have a VOQ.
     pub held: u64,
-    /// VOQs.
+    /// Number of VOQs.
     pub voqs: u64,
-    /// Bits of the table that has the VOQ of each destination, and of the state of the VOQs.
+    /// Total bits of the table from destinations to VOQs, and of the state of the VOQs.
     pub voq_bits: u64,
-    /// Credit counters: one for each ingress port and destination.
+    /// Number of credit counters: one for each ingress port and destination.
     pub credit_counters: u64,
-    /// Bits of the credit counters, of the order in which a port returns them, and of the
-    /// destinations whose credits are withheld.
+    /// Total bits of the credit counters, of the queues that define the order in which ports return
+    /// credits, and of the flags of destinations whose credits are withheld.
     pub credit_bits: u64,
-    /// Numbers of credits and packets: one for each ingress port and destination, two for each
-    /// egress port and destination.
+    /// Number of sequence-number registers for credits and packets: one for each ingress port and
+    /// destination, and two for each egress port and destination.
     pub numbers: u64,
-    /// Bits of the numbers.
+    /// Total bits of the sequence-number registers.
     pub number_bits: u64,
-    /// Bits for destinations that are paused, at hosts or at switches.
+    /// Total bits of the flags of paused destinations, in pauses to hosts or to switches.
     pub pause_bits: u64,
 }
 
 impl FloodgateResources {
-    /// Returns the sum of all parts.
+    /// Returns the total memory in bits.
     #[must_use]
     pub const fn bits(&self) -> u64 {
         self.window_bits + self.voq_bits + self.credit_bits + self.number_bits + self.pause_bits
     }
 
-    /// Returns the counters: windows, packets and bytes of a destination in its VOQ, destinations of
-    /// a VOQ, credits, and numbers.
+    /// Returns the number of counters: windows, packets and bytes in the VOQ of each destination,
+    /// destinations of each VOQ, credits, and sequence numbers.
     // FG-64
     #[must_use]
     pub const fn counters(&self) -> u64 {
         self.windows + 2 * self.held + self.voqs + self.credit_counters + self.numbers
     }
 
-    /// Returns the registers: the VOQ of a destination, the places of credits in their order, and
-    /// the bits of paused destinations.
+    /// Returns the number of registers: the VOQ of each destination, the queue positions of
+    /// credits, and the flags of paused destinations.
     // FG-64
     #[must_use]
     pub const fn registers(&self) -> u64 {
@@ -77,8 +77,8 @@ impl FloodgateResources {
 }
 
 impl Scenario {
-    /// Returns the memory of each kind of switch for a number of destinations (`None`: those of the
-    /// network). Returns `None` if the scheme has no Floodgate.
+    /// Returns the memory of each kind of switch for a number of destinations (`None`: the hosts of
+    /// the network). Returns no kinds if the scheme does not include Floodgate.
     // FG-62
     #[must_use]
     pub fn floodgate_resources(
@@ -106,8 +106,8 @@ impl Scenario {
     }
 }
 
-/// Ports of a switch that lead to hosts, and to switches; and the number of directions, down and up,
-/// in which it forwards to switches.
+/// Number of ports of a switch that lead to hosts, number of ports that lead to switches, and
+/// number of directions (up, down) in which the switch forwards to other switches.
 type Ports = (u64, u64, u64);
 
 fn ports_of(graph: &Graph, node: NodeId) -> Ports {
@@ -123,12 +123,12 @@ fn ports_of(graph: &Graph, node: NodeId) -> Ports {
     (host_ports, switch_ports, directions.len() as u64)
 }
 
-/// Returns the bits of a number below `count`.
+/// Returns the number of bits that an integer below `count` needs.
 const fn bits_below(count: u64) -> u64 {
     (u64::BITS - count.saturating_sub(1).leading_zeros()) as u64
 }
 
-// FG-62
+// FG-62: memory of one switch
 fn one(
     name: String,
     config: &FloodgateConfig,
@@ -140,7 +140,7 @@ fn one(
     let destination_bits = bits_below(destinations);
     let (mut windows, mut credit_counters, mut numbers) = (0, 0, 0);
     if let Some(w) = config.windows() {
-        // FG-06: destinations of both directions never share an entry.
+        // FG-06: upward and downward destinations have separate table entries.
         windows = match w.entries {
             Some(entries) => u64::from(entries) * directions,
             None => far,
@@ -154,10 +154,10 @@ fn one(
         Voqs::PerDestination => far,
         Voqs::Pool { count, .. } => u64::from(count),
     };
-    // FG-61: with VUPs, a flag and a place in the list of destinations that wait for one.
+    // FG-61: with VUPs, a flag and a position in the list of destinations that wait for a VUP.
     let vup_bits = config.vup_ps.map_or(0, |_| 1 + destination_bits);
     let held_bits = 1 + bits_below(voqs) + PACKETS_BITS + BYTES_BITS + vup_bits;
-    // The destinations of a VOQ, and a bit for the scheduler.
+    // Number of destinations of a VOQ, and a bit for the scheduler.
     let voq_state_bits = destination_bits + 2;
     let withheld_bits = if credit_counters > 0 { destinations } else { 0 };
     let pausable = match (config.windows(), config.host_pause) {

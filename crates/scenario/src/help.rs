@@ -1,6 +1,6 @@
-//! Help of keys that take one of several words.
+//! Help texts of keys whose value is one of several words.
 
-/// Returns the help of a key: each of its words with what it does.
+/// Returns the help text of a key: each of its words with its meaning.
 pub(crate) fn help<'a>(words: impl Iterator<Item = (&'a str, &'a str)>) -> String {
     let each: Vec<_> = words
         .map(|(word, about)| format!("`\"{word}\"`: {about}"))

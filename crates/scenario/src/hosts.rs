@@ -1,4 +1,4 @@
-//! Finds the hosts that a scenario gives by number or name.
+//! Finds the hosts that a scenario identifies by number or name.
 
 use dataplane::param::Value;
 use fabric::NodeId;
@@ -12,8 +12,8 @@ pub(crate) fn find(graph: &Graph, name: &str) -> Option<NodeId> {
     graph.find(name).filter(|&node| graph.is_host(node))
 }
 
-/// Returns the host that the value of a key gives by number or name. If there is none, reports an
-/// error at the key.
+/// Returns the host that the value of a key identifies by number or name. If there is no such host,
+/// reports an error at the key.
 pub(crate) fn read(s: &Section<'_>, key: &str, value: &Value, graph: &Graph) -> Option<NodeId> {
     let last = graph.hosts().saturating_sub(1);
     let message = match value {

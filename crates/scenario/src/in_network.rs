@@ -1,9 +1,9 @@
-//! Parameters whose value or default depends on the network: timeouts, delay targets, periods,
-//! rates.
+//! Checks of parameters whose value or default depends on the network: timeouts, delay targets,
+//! periods, rates.
 //!
 //! Each parameter declares its relation to the network once ([`InNetwork`]). While a scenario is
-//! read, defaults are adapted and values recorded ([`crate::fitted`]). Then [`check`] compares the
-//! values with the network.
+//! read, defaults are adapted and values are recorded ([`crate::fitted`]). Then [`check`] compares
+//! the recorded values with the network.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::spec::Spec;
 use crate::traffic_spec::last_arrival_ps;
 use crate::units::{show_rate, show_rounded, show_time};
 
-/// Returns the facts of a network in which this scheme is used.
+/// Returns the properties of the network on which defaults of this scheme depend.
 // NIC-40: hosts process a packet and its ACK
 pub(crate) fn facts(
     graph: &Arc<Graph>,
@@ -40,7 +40,8 @@ pub(crate) fn facts(
     NetworkFacts {
         base_rtt_ps: Paths::new(Arc::clone(graph)).max_base_rtt_ps(frame, ack),
         hosts_ps: process_ps(frame) + process_ps(ack),
-        // PRE-274: named sets keep the values of their own network
+        // PRE-274: defaults are scaled only without a named parameter set; such a set has a network
+        // of its own
         host_bps: (scheme.parameters == PARAMETER_SETS[0])
             .then(|| host_rates(graph).min())
             .flatten(),
@@ -62,7 +63,7 @@ impl Noted {
     }
 }
 
-/// Compares the recorded values with the network and the traffic.
+/// Compares the recorded parameter values with the network and the traffic.
 pub(crate) fn check(
     spec: &Spec,
     graph: &Arc<Graph>,
@@ -89,7 +90,7 @@ pub(crate) fn check(
     rates(graph, noted, network, findings);
 }
 
-/// Warns about a timeout that ends before an acknowledgement can arrive.
+/// Warns about a timeout that expires before an acknowledgement can arrive.
 // PRE-270
 fn timeout(one: &Noted, network: NetworkFacts, findings: &mut Findings<'_>) {
     let rtt_ps = network.base_rtt_ps.saturating_add(network.hosts_ps);
@@ -108,7 +109,7 @@ fn timeout(one: &Noted, network: NetworkFacts, findings: &mut Findings<'_>) {
 }
 
 /// Warns about a delay target below the base round trip.
-// PRE-272
+// PRE-272: delay targets
 fn target(
     one: &Noted,
     noted: &[Noted],
@@ -128,7 +129,7 @@ fn target(
     let mut total_ps = given_ps;
     let mut said = format!("{path} is {}", show_time(given_ps));
     if let Some(per_hop) = per_hop.filter(|_| per_hop_ps > 0) {
-        // In a regular shape every host has the same distances.
+        // In a regular topology all hosts have the same distances.
         let from = if graph.is_regular() { 1 } else { usize::MAX };
         let hops = longest_path(graph, from) as u64;
         total_ps = given_ps.saturating_add(per_hop_ps.saturating_mul(hops));
@@ -150,8 +151,8 @@ fn target(
     findings.warn(&[&path], message, &hint);
 }
 
-/// Warns about a target for hosts that they cannot meet.
-// PRE-272
+/// Warns about a delay target for hosts that is at most the processing time of hosts.
+// PRE-272: delay targets of hosts
 fn host_target(one: &Noted, hosts_ps: Time, findings: &mut Findings<'_>) {
     let Some(given_ps) = one.time_ps().filter(|&given_ps| given_ps <= hosts_ps) else {
         return;
@@ -167,7 +168,7 @@ fn host_target(one: &Noted, hosts_ps: Time, findings: &mut Findings<'_>) {
 }
 
 /// Warns about a period that is longer than the time in which all measured flows start.
-// PRE-273
+// PRE-273: periods
 fn period(one: &Noted, spec: &Spec, findings: &mut Findings<'_>) {
     let until_ps = spec.run.until_ps;
     let last_ps = last_arrival_ps(&spec.traffic).map_or(until_ps, |last_ps| last_ps.min(until_ps));
@@ -188,8 +189,8 @@ fn period(one: &Noted, spec: &Spec, findings: &mut Findings<'_>) {
     );
 }
 
-/// Warns about defaults that were scaled to the slowest host although hosts differ.
-// PRE-274
+/// Warns if defaults were scaled to the slowest host although hosts have different rates.
+// PRE-274: defaults that scale with the rate
 fn rates(graph: &Graph, noted: &[Noted], network: NetworkFacts, findings: &mut Findings<'_>) {
     let fastest = host_rates(graph).max().unwrap_or(0);
     let Some(slowest) = network.host_bps.filter(|&slowest| slowest != fastest) else {
@@ -213,7 +214,7 @@ fn rates(graph: &Graph, noted: &[Noted], network: NetworkFacts, findings: &mut F
     );
 }
 
-/// Returns the rate of each host, which is that of its slowest link, in bits per second.
+/// Returns the rate of each host (the rate of its slowest link) in bits per second.
 fn host_rates(graph: &Graph) -> impl Iterator<Item = u64> {
     graph.host_ids().filter_map(|host| {
         let rates = graph.links_of(host).map(|index| graph.port(index).rate);
@@ -221,8 +222,8 @@ fn host_rates(graph: &Graph) -> impl Iterator<Item = u64> {
     })
 }
 
-/// Returns the maximum number of switches on a shortest path between two hosts, one of which is on
-/// the first `from` switches with hosts.
+/// Returns the maximum number of switches on a shortest path between two hosts. Only paths from
+/// hosts at the first `from` switches with hosts are considered.
 pub(crate) fn longest_path(graph: &Arc<Graph>, from: usize) -> usize {
     let mut paths = Paths::new(graph.clone());
     let ends: Vec<LinkId> = (0..graph.groups())

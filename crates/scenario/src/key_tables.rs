@@ -1,4 +1,4 @@
-//! The tables of keys in docs/scenario.md, from the declarations.
+//! Generates the tables of keys in docs/scenario.md from the declarations.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use crate::problem::Code;
 use crate::scheme;
 use crate::units::{Dimension, RATE, SIZE, TIME};
 
-/// Generated tables of docs/scenario.md: the name of each table, and its lines as Markdown. In the
+/// Returns the name and the Markdown lines of each generated table of docs/scenario.md. In the
 /// document a table is between `<!-- table: NAME -->` and `<!-- end of table -->`.
 #[must_use]
 pub fn key_tables() -> Vec<(String, String)> {
@@ -39,11 +39,11 @@ pub fn key_tables() -> Vec<(String, String)> {
     tables
 }
 
-/// Returns the text of a document with all generated tables updated. The headings of the tables of
-/// `[scheme]` are also generated. They all replace the table `scheme.*` of the document.
+/// Returns the text of a document with all generated tables updated. The tables of `[scheme]`, with
+/// their generated headings, replace the one table `scheme.*` of the document.
 ///
 /// # Errors
-/// Returns the name of a table that is unknown, or that has no end.
+/// The error is the name of a table that is unknown, or whose end is missing.
 pub fn with_key_tables(text: &str) -> Result<String, String> {
     const BEGIN: &str = "<!-- table: ";
     const END: &str = "<!-- end of table -->";
@@ -85,7 +85,7 @@ fn keys(params: &[Param]) -> String {
     rows.text
 }
 
-/// Which kinds of topology there are, and the keys of each.
+/// Returns the table of topology kinds with their keys.
 fn topologies() -> String {
     let mut rows = Rows::new(&["`kind`", "network", "keys"]);
     for variant in TOPOLOGY.each {
@@ -108,7 +108,7 @@ fn patterns() -> String {
     rows.text
 }
 
-/// Keys of all patterns, each with the patterns that have it.
+/// Returns the table of traffic keys, each with the patterns to which it applies.
 fn traffic() -> String {
     let mut rows = Rows::new(&["key", "for", "takes", "default", ""]);
     for param in TRAFFIC.common {
@@ -137,7 +137,7 @@ fn traffic() -> String {
     rows.text
 }
 
-/// The tables of a run, with their columns.
+/// Returns the table of the result files of a run, with their columns.
 fn files() -> String {
     let mut rows = Rows::new(&["file", "a row is", "columns"]);
     let requested = fabric::measure::MEASURES.iter();
@@ -157,7 +157,7 @@ fn files() -> String {
     rows.text
 }
 
-/// A sentence as a part of another one.
+/// Converts a sentence to a clause: without full stop, and with a small first letter.
 fn clause(sentence: &str) -> String {
     let mut letters = sentence.trim_end_matches('.').chars();
     let Some(first) = letters.next() else {
@@ -183,7 +183,7 @@ fn codes() -> String {
     rows.text
 }
 
-/// The row of a key, and those of the keys of its table.
+/// Adds the row of a key, and the rows of the keys in its table.
 fn add(rows: &mut Rows, prefix: &str, param: &Param, of: Option<&str>) {
     let key = format!("`{prefix}{}`", param.key);
     let default = match param.fallback {
@@ -206,7 +206,7 @@ fn add(rows: &mut Rows, prefix: &str, param: &Param, of: Option<&str>) {
     }
 }
 
-/// How the default of a parameter depends on the network, as a sentence.
+/// Returns a sentence about how the default of a parameter depends on the network.
 fn in_network(param: &Param) -> String {
     match (param.network, param.fallback) {
         (InNetwork::Timeout, Fallback::Value(toml)) if !toml.contains("off") => {
@@ -275,7 +275,7 @@ fn kind(of: &Kind) -> String {
     }
 }
 
-/// A quantity with its range, as far as that is narrower than what can be written.
+/// Describes a quantity with its range. Limits that apply to all quantities are omitted.
 fn quantity(of: &Dimension, min: u64, max: u64) -> String {
     let noun = of.noun;
     match (min > 1, max < of.max()) {
@@ -286,7 +286,7 @@ fn quantity(of: &Dimension, min: u64, max: u64) -> String {
     }
 }
 
-/// A table of Markdown.
+/// A Markdown table that is being written.
 struct Rows {
     text: String,
 }

@@ -1,5 +1,5 @@
-//! The keys of a scenario outside of `[scheme]`. The readers ([`crate::params`]), the JSON Schema and
-//! the tables of docs/scenario.md use these declarations.
+//! Declarations of the keys of a scenario outside of `[scheme]`. The readers ([`crate::params`]),
+//! the JSON Schema and the tables of docs/scenario.md use these declarations.
 
 mod topology;
 mod traffic;
@@ -18,33 +18,32 @@ use crate::reader::{Section, choice};
 use crate::scheme::MAX_BUFFER_BYTES;
 use crate::units::MAX_TIME_PS;
 
-/// Most hosts of a scenario.
+/// Maximum number of hosts of a scenario.
 pub const MAX_HOSTS: u64 = 262_144;
-/// Most ports of a switch.
+/// Maximum number of ports of a switch.
 pub const MAX_PORTS: u64 = 65_535;
 /// Highest traffic class.
 pub(crate) const MAX_TRAFFIC_CLASS: u64 = MAX_CLASS as u64;
 const _: () = assert!(MAX_TRAFFIC_CLASS as usize + 1 == TRAFFIC_CLASSES);
-/// Latest time of a window: a thousand seconds of simulated time.
+/// Latest end of a time window: a thousand seconds of simulated time.
 const MAX_WINDOW_PS: u64 = MAX_TIME_PS / 1_000;
 
-/// Tables of different kinds, one of which the value of a key selects, such as the kinds of
-/// topology.
+/// A table of several kinds. The value of one key selects the kind, such as `kind` in `[topology]`.
 #[derive(Debug)]
 pub(crate) struct Variants {
-    /// Key whose value selects the table.
+    /// Key whose value selects the kind.
     pub key: &'static str,
-    /// Description of that key.
+    /// Description of this key.
     pub about: &'static str,
-    /// Keys that all the tables have.
+    /// Keys that all kinds have.
     pub common: &'static [Param],
-    /// The tables, each with its own keys.
+    /// The kinds, each with its additional keys.
     pub each: &'static [Variant],
 }
 
 impl Variants {
-    /// Reads the key and returns the table that it selects. If the key is missing or wrong, reports
-    /// it, and allows the keys of all tables.
+    /// Reads the key that selects the kind, and returns the kind. If the key is missing or invalid,
+    /// reports an error and allows the keys of all kinds.
     pub fn chosen(&'static self, s: &Section<'_>, example: &str) -> Option<&'static Variant> {
         let words: Vec<_> = self.each.iter().map(|v| (v.word, v)).collect();
         let found = s.required(self.key, example, |node| choice(node, &words));
@@ -57,18 +56,18 @@ impl Variants {
     }
 }
 
-/// One of the tables that the value of a key selects.
+/// One kind of a table in [`Variants`].
 #[derive(Debug)]
 pub(crate) struct Variant {
-    /// Value of the key that selects this table.
+    /// Value of the key that selects this kind.
     pub word: &'static str,
-    /// Description of the table.
+    /// Description of this kind.
     pub about: &'static str,
-    /// Additional keys of this table.
+    /// Additional keys of this kind.
     pub params: &'static [Param],
 }
 
-/// Keys outside of all tables.
+/// Top-level keys outside of all tables.
 pub(crate) const ROOT: &[Param] = &[
     Param::new("name", Kind::Text)
         .needed("\"my-first\"")
@@ -78,7 +77,7 @@ pub(crate) const ROOT: &[Param] = &[
         .about("Seed of all random numbers; with the same seed every scheme gets the same flows."),
 ];
 
-/// `[switch]`.
+/// Keys of `[switch]`.
 pub(crate) const SWITCH: &[Param] = &[
     Param::size("buffer", 1, MAX_BUFFER_BYTES)
         .default("\"12MB\"", "PRE-42", "of every switch (BFC paper 6.2.1)")
@@ -92,7 +91,7 @@ pub(crate) const SWITCH: &[Param] = &[
         .about("Bytes reserved for each port and buffered class."),
 ];
 
-/// `[run]`.
+/// Keys of `[run]`.
 pub(crate) const RUN: &[Param] = &[
     long("until", 1)
         .absent("100 ms after the last flow may start")
@@ -126,13 +125,13 @@ pub(crate) const RUN: &[Param] = &[
         ),
 ];
 
-/// A time of a run.
+/// Declares a key with a time of up to a million seconds.
 const fn long(key: &'static str, min: u64) -> Param {
     let max = MAX_TIME_PS;
     Param::new(key, Kind::Time { min, max })
 }
 
-/// A host by number or name.
+/// A host, identified by number or name.
 pub(crate) const HOST: Kind = Kind::Either(&[
     Kind::Count {
         min: 0,
@@ -141,7 +140,7 @@ pub(crate) const HOST: Kind = Kind::Either(&[
     Kind::Text,
 ]);
 
-/// A time in the run.
+/// A time between the start and the end of a run.
 const INSTANT: Kind = Kind::Time {
     min: 0,
     max: MAX_WINDOW_PS,

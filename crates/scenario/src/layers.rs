@@ -1,4 +1,4 @@
-//! Layers below a scenario: declared defaults, then a preset, then a profile.
+//! Layers of defaults below a scenario: declared defaults, then a preset, then a profile.
 
 use crate::document::{Table, Value, built_in};
 use crate::keys::{ROOT, RUN, SWITCH};
@@ -9,7 +9,7 @@ use crate::scheme::{axes, tables};
 const COMMON: &str = include_str!("../presets/common.toml");
 
 impl Preset {
-    /// Describes the preset in one line.
+    /// Returns a one-line description of the preset.
     #[must_use]
     pub fn summary(&self) -> String {
         match layer(self.name, self.text)
@@ -37,13 +37,13 @@ impl Preset {
 }
 
 impl Profile {
-    /// Returns the settings of the profile for a scheme with this control and backpressure, and for
-    /// this preset.
+    /// Returns the settings of the profile for a scheme with this congestion control and
+    /// backpressure, and for this preset.
     pub(crate) fn scheme(&self, control: &str, backpressure: &str, preset: &str) -> Table {
         let table = layer(&format!("profile-{}", self.name), self.text);
         let mut result = Table::default();
         let mut parts = vec!["scheme", control, backpressure];
-        // A preset may have the same name as its control or backpressure.
+        // A preset may have the same name as its congestion control or backpressure.
         if !parts.contains(&preset) {
             parts.push(preset);
         }
@@ -56,12 +56,12 @@ impl Profile {
     }
 }
 
-/// Returns the defaults of keys outside the scheme.
+/// Returns the declared defaults of keys outside the scheme.
 pub(crate) fn defaults() -> Table {
     built_in("defaults", default_text())
 }
 
-/// Returns the defaults of keys outside the scheme, as TOML.
+/// Returns the declared defaults of keys outside the scheme, as TOML text.
 #[must_use]
 pub fn default_text() -> String {
     let scheme = &axes()[..2];
@@ -75,8 +75,8 @@ pub fn default_text() -> String {
     .concat()
 }
 
-/// Returns the common base of all presets as TOML: all declared defaults, and the sets of
-/// parameters of `common.toml`.
+/// Returns the common base of all presets as TOML text: all declared defaults of the scheme, and
+/// the parameter sets of `common.toml`.
 #[must_use]
 pub fn common() -> String {
     let axes = params::defaults("scheme", &axes()[2..], "");
@@ -84,7 +84,7 @@ pub fn common() -> String {
     axes + &tables.collect::<String>() + COMMON
 }
 
-/// Parses one of the texts in `presets/`.
+/// Parses the text of one file in `presets/`.
 fn layer(name: &str, text: &str) -> Table {
     built_in(&format!("presets/{name}.toml"), text.to_owned())
 }

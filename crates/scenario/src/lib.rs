@@ -1,9 +1,9 @@
-//! TOML in, validated configuration, build, run.
+//! Reads a TOML scenario, checks it, builds its network, and runs it.
 //!
-//! A scenario is read into a tree in which every value has its position ([`problem`]). All problems
-//! are reported together. The result is a [`Scenario`]: the values with all defaults ([`Spec`]),
-//! the network, and `resolved.toml`. Presets are in `presets/`. These files and `specs/presets.md`
-//! give the source of each value.
+//! A scenario is read into a tree in which each value has its position in the text ([`problem`]).
+//! All problems are reported together. The result is a [`Scenario`]: the values with all defaults
+//! ([`Spec`]), the network, and the text of `resolved.toml`. Presets are in `presets/`. These files
+//! and `specs/presets.md` state the source of each value.
 
 mod build;
 mod check;
@@ -70,5 +70,5 @@ pub use traffic_spec::{Frequency, TrafficSpec};
 pub use workload_spec::{CollectiveSpec, FileSpec, WorkSpec, WorkloadSpec};
 pub use workload_steps::{Step, StepWork, StepsSpec};
 
-/// Default preset (PRE-44).
+/// Name of the default preset (PRE-44).
 pub(crate) const DEFAULT_PRESET: &str = "bfc";

@@ -1,4 +1,4 @@
-//! The link failures of a run: those that the scenario names, and those that it leaves to chance.
+//! The link failures of a run: links that the scenario lists, and links that are drawn at random.
 
 use std::collections::BTreeSet;
 
@@ -10,8 +10,8 @@ use kernel::{Purpose, Stream};
 use crate::failures::{Which, candidates};
 use crate::spec::Spec;
 
-/// Draws `number` of the candidates that are not taken yet.
-// LNK-05
+/// Draws `number` candidates that are not in `taken`, or all of them if there are fewer.
+// LNK-05: random failures
 fn draw(
     candidates: Vec<LinkId>,
     number: u32,
@@ -29,15 +29,15 @@ fn draw(
 }
 
 impl Spec {
-    /// All failures of the run, with what chance adds to them.
-    // LNK-05
+    /// Returns all link failures of the run, including randomly drawn links.
+    // LNK-05: random failures
     #[must_use]
     pub fn link_failures(&self, graph: &Graph) -> LinkFailures {
         self.drawn(graph).0
     }
 
-    /// Number of links that should be drawn but do not exist.
-    // LNK-05
+    /// Number of links that cannot be drawn because there are too few candidates.
+    // LNK-05: random failures
     #[must_use]
     pub(crate) fn missing_links(&self, graph: &Graph) -> u32 {
         self.drawn(graph).1

@@ -27,23 +27,23 @@ use crate::traffic_spec::{self, Around, TrafficSpec};
 use crate::units::TIME;
 use crate::workload_spec;
 
-/// Largest scenario file in bytes.
+/// Maximum size of a scenario file in bytes.
 const MAX_SCENARIO_BYTES: u64 = 64 << 20;
-/// Maximum time of a run after the last flow may start.
+/// Default time for which a run continues after the last flow may start.
 const GRACE_PS: Time = 100_000_000_000;
-/// Maximum time of a run with workloads. Normally it ends with the workloads.
+/// Default maximum duration of a run with workloads. Normally the run ends with the workloads.
 const WORKLOAD_PS: Time = 1_000 * GRACE_PS;
 
-/// Changes of a scenario from the command line.
+/// Changes to a scenario from the command line.
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
-    /// Overrides `a.b=c`, in order.
+    /// Overrides `a.b=c`, in the order of the command line.
     pub set: Vec<String>,
-    /// Preset that replaces the scenario's own.
+    /// Preset that replaces the preset of the scenario.
     pub scheme: Option<String>,
-    /// Seed that replaces the scenario's own.
+    /// Seed that replaces the seed of the scenario.
     pub seed: Option<u64>,
-    /// Profile that replaces the scenario's own.
+    /// Profile that replaces the profile of the scenario.
     pub profile: Option<String>,
 }
 
@@ -58,7 +58,8 @@ impl Scenario {
         Self::parse(&text, &path.display().to_string(), &base, changes)
     }
 
-    /// Checks a scenario in memory. Messages use `name`. Relative file names start from `base`.
+    /// Parses and checks the text of a scenario. Error messages show `name` as the file name.
+    /// Relative paths in the scenario start from the folder `base`.
     ///
     /// # Errors
     /// All errors of the scenario.
@@ -93,7 +94,8 @@ impl Scenario {
                 None => Vec::new(),
             };
             if !found.is_empty() {
-                // PRE-291: a conflict with the scenario's own preset is an error with every preset
+                // PRE-291: a conflict with the scenario's own preset is an error with every other
+                // preset too
                 let own = Changes {
                     scheme: None,
                     ..changes.clone()
@@ -101,7 +103,7 @@ impl Scenario {
                 let conflicts = own_errors(&read(&own, &[]).2, &[Code::ImpossibleSet]);
                 found.retain(|one| !conflicts.contains(one));
             }
-            // A problem that remains does not concern a key that can be omitted.
+            // The remaining problems do not concern keys that can be omitted.
             if found.iter().all(|one| idle.contains(one)) {
                 return finish(scenario, &root, context);
             }
@@ -137,9 +139,9 @@ fn read_text(path: &Path) -> Result<String, ScenarioError> {
     })
 }
 
-/// Returns the keys of the scenario's own `[scheme]` with an error of one of these kinds, each with the message.
-/// Keys that the command line sets are not among them.
-// PRE-291
+/// Returns the position and message of each error with one of these codes in the scenario's own
+/// `[scheme]`. Keys that the command line sets are not included.
+// PRE-291: `--scheme` with keys for another preset
 fn own_errors(context: &Context, codes: &[Code]) -> Vec<(At, String)> {
     let problems = context.problems.borrow();
     let own = problems.iter().filter_map(|problem| {
@@ -151,8 +153,8 @@ fn own_errors(context: &Context, codes: &[Code]) -> Vec<(At, String)> {
     own.collect()
 }
 
-/// Applies the changes of the command line. `idle` are keys of `[scheme]` that do not apply to the
-/// chosen preset.
+/// Applies the changes of the command line to the scenario. `idle` contains the keys of `[scheme]`
+/// that have no effect with the chosen preset.
 fn with_changes(
     mut user: Table,
     changes: &Changes,
@@ -175,7 +177,7 @@ fn with_changes(
 }
 
 /// Keys of `[scheme]` whose values distinguish presets. All other keys are parameters.
-// PRE-291
+// PRE-291: choices of a preset
 const CHOICES: &[&str] = &[
     "classify",
     "schedule",
@@ -189,7 +191,7 @@ const CHOICES: &[&str] = &[
     "at",
 ];
 
-/// Sets a word of `[scheme]` from an option of the command line.
+/// Sets a key of `[scheme]` to the word of a command-line option.
 fn set_scheme(user: &mut Table, key: &str, word: &str, option: &str) {
     let source = Arc::new(Source {
         name: option.to_owned(),
@@ -217,10 +219,10 @@ fn set_scheme(user: &mut Table, key: &str, word: &str, option: &str) {
     }
 }
 
-/// Replaces the scenario's preset. Every parameter of the scenario applies to each preset that has
-/// it. The scenario's choices for its own preset, and the parameters in `idle`, are omitted with a
-/// warning.
-// PRE-291
+/// Replaces the preset of the scenario. Parameters that the scenario sets still apply to each
+/// preset that supports them. The scenario's choices for its own preset, and the parameters in
+/// `idle`, are omitted with a warning.
+// PRE-291: `--scheme`
 fn choose_scheme(user: &mut Table, preset: &str, idle: &[(At, String)], context: &Context) {
     if let Some(Entry {
         node: Node {
@@ -264,8 +266,8 @@ fn choose_scheme(user: &mut Table, preset: &str, idle: &[(At, String)], context:
     set_scheme(user, "preset", preset, "--scheme");
 }
 
-/// Removes the entries of a table, and of tables inside it, for which `stays` returns false.
-/// `stays` gets each entry and the path of its table.
+/// Removes the entries of a table and of its subtables for which `stays` returns false. The
+/// arguments of `stays` are an entry and the path of its table.
 fn leave_out(table: &mut Table, path: &str, stays: &mut impl FnMut(&Entry, &str) -> bool) {
     table.entries.retain_mut(|entry| {
         if !stays(entry, path) {
@@ -278,7 +280,7 @@ fn leave_out(table: &mut Table, path: &str, stays: &mut impl FnMut(&Entry, &str)
     });
 }
 
-/// Reads the whole scenario. Returns `None` if there was an error, which the context has recorded.
+/// Reads the whole scenario. Returns `None` after an error, which is stored in the context.
 fn read_root(
     root: &mut Table,
     source: &Arc<Source>,
@@ -348,8 +350,8 @@ fn read_root(
     Some((spec, graph?))
 }
 
-/// Returns the scheme with its declared defaults, before they are adapted to the network. Errors
-/// are reported later, when the scheme is read again.
+/// Reads the scheme with declared defaults, before they are adapted to the network. Errors are not
+/// reported, because the scheme is read again later.
 fn draft_scheme(s: &Section<'_>) -> Option<SchemeSpec> {
     let scratch = Context::default();
     let root = Section::new(&scratch, s.table, "", s.at.clone());
@@ -404,7 +406,8 @@ fn complete_scheme(root: &mut Table, context: &Context) {
         full.merge(user);
         entry.node.value = Value::Table(full);
     } else {
-        // Without a preset every axis would be missing. Report only the wrong name.
+        // Without a preset the keys of all axes would be missing. So only the unknown name is
+        // reported.
         let mut fallback = PRESETS[0].scheme(PARAMETER_SETS[0]);
         for key in ["preset", "parameters"] {
             if let Some(e) = defaults().get("scheme").and_then(|e| match &e.node.value {
@@ -418,7 +421,7 @@ fn complete_scheme(root: &mut Table, context: &Context) {
     }
 }
 
-/// Builds the network, or reports the error of the builder.
+/// Builds the network, or reports the error of the topology builder.
 fn build_graph(s: &Section<'_>, spec: &TopologySpec) -> Option<Graph> {
     match spec.build() {
         Ok(graph) => Some(graph),
@@ -471,8 +474,8 @@ fn read_run(root: &Section<'_>, traffic: &[TrafficSpec]) -> Option<RunSpec> {
         until_ps: until,
         probe_ps: values.time("probe"),
         warmup_ps: warmup,
-        fct_acked: values.is("fct", "acked"), // PRE-242: count until the last ACK
-        epoch_ps: values.time("epoch"),       // PRE-90: clock of the other simulator
+        fct_acked: values.is("fct", "acked"), // PRE-242: FCT until the last ACK
+        epoch_ps: values.time("epoch"),       // PRE-90: clock of another simulator
         // LNK-43: continue or end after a deadlock
         on_deadlock: if values.is("on_deadlock", "end") {
             OnDeadlock::End
@@ -483,7 +486,7 @@ fn read_run(root: &Section<'_>, traffic: &[TrafficSpec]) -> Option<RunSpec> {
     })
 }
 
-/// Creates the scenario, or the error with all its problems.
+/// Creates the scenario, or the error that contains all its problems.
 fn finish(
     read: Option<(Spec, Arc<Graph>)>,
     root: &Table,
@@ -524,7 +527,7 @@ fn finish(
             notes,
             resolved,
         }),
-        // Every failure reports an error. This catches a failure that does not.
+        // Each failure has reported an error. This case handles a failure that has not.
         None => Err(ScenarioError::plain(
             Code::WrongValue,
             "the scenario could not be read, and no reason was given: this is a mistake in backwater",
@@ -533,7 +536,7 @@ fn finish(
     }
 }
 
-/// Sort key of problems: the order of the file, then overrides.
+/// Sort key of problems: position in the scenario file, then problems of overrides.
 fn order(problem: &Problem) -> (u8, String, usize) {
     match &problem.at {
         Some(at) => {
@@ -556,7 +559,7 @@ fn order(problem: &Problem) -> (u8, String, usize) {
     }
 }
 
-/// Returns the position of every key.
+/// Returns the position in the text of every key, by dotted path.
 fn places(root: &Table) -> BTreeMap<String, At> {
     fn collect(path: &str, node: &Node, places: &mut BTreeMap<String, At>) {
         let child = |key: &str| {

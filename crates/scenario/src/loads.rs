@@ -1,4 +1,4 @@
-//! Converts sources of traffic for the generator of flows, and computes their loads.
+//! Converts sources of traffic for the flow generator, and computes their loads.
 
 use fabric::NodeId;
 use fabric::topology::{CapacityOf, Graph};
@@ -14,7 +14,7 @@ pub(crate) fn racks(graph: &Graph) -> Vec<u32> {
     graph.host_ids().map(|host| graph.rack_of(host)).collect()
 }
 
-/// Converts a source for the generator of flows: loads become gaps.
+/// Converts a source for the flow generator. A load becomes a mean gap between arrivals.
 pub(crate) fn source(t: &TrafficSpec, graph: &Graph, hosts: &Hosts) -> Result<SourceSpec, String> {
     let mut source = SourceSpec {
         name: t.name.clone(),
@@ -29,7 +29,7 @@ pub(crate) fn source(t: &TrafficSpec, graph: &Graph, hosts: &Hosts) -> Result<So
     let Some((kind, frequency)) = t.arrivals else {
         return Ok(source);
     };
-    // Set the arrivals first, because the number of flows per arrival depends on them.
+    // The arrivals are set first, because the number of flows per arrival depends on them.
     source.arrivals = Some(Arrivals {
         kind,
         mean_gap_ps: 1.0,
@@ -53,13 +53,13 @@ pub(crate) fn source(t: &TrafficSpec, graph: &Graph, hosts: &Hosts) -> Result<So
     Ok(source)
 }
 
-/// Returns the capacity to which a load refers.
+/// Returns the capacity of the links to which a load refers, in bits per second.
 // TRA-22, TRA-23
 fn capacity_bps(t: &TrafficSpec, graph: &Graph, of: LoadOf) -> Result<u128, String> {
     let links = |hosts: &[u32]| graph.hosts_bps(hosts.iter().copied().map(NodeId::from_bits));
     let all = |of| graph.capacity_bps(of).map_err(|e| e.to_string());
     match (of, &t.pattern) {
-        // Excluded hosts do not count in the capacity of the hosts.
+        // Links of excluded hosts do not count in the capacity.
         (LoadOf::Links(CapacityOf::Hosts), Pattern::Among { excluded, .. }) => {
             Ok(all(CapacityOf::Hosts)? - links(excluded))
         }
@@ -70,22 +70,23 @@ fn capacity_bps(t: &TrafficSpec, graph: &Graph, of: LoadOf) -> Result<u128, Stri
     }
 }
 
-/// The requested load of a source, as payload bytes divided by capacity.
+/// The load of a source: payload rate divided by link capacity.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AskedLoad {
     /// Name of the source.
     pub source: String,
-    /// Fraction of the host links, in the direction of the senders.
+    /// Load of the host links, in the direction from the hosts.
     pub of_hosts: f64,
-    /// Fraction of the core, counting the bytes that cross it. `None` without a core.
+    /// Load of the core, from the bytes that cross it. `None`: there is no core, or the bytes that
+    /// cross it are unknown.
     pub of_core: Option<f64>,
 }
 
-/// Returns the load that each source with arrivals requests of the host links and of the core,
-/// within its window.
+/// Returns, for each source with arrivals, its load on the host links and on the core during its
+/// time window.
 ///
-/// If the load does not refer to the core, it has a value for the core only if racks determine
-/// which flows cross it. // TOP-27
+/// If the scenario sets the load of other links, the load of the core is only known if the racks of
+/// two hosts determine whether their flow crosses the core. // TOP-27
 #[must_use]
 pub fn asked_loads(spec: &Spec, graph: &Graph) -> Vec<AskedLoad> {
     let exact = racks_determine_crossing(graph);
@@ -109,7 +110,7 @@ pub fn asked_loads(spec: &Spec, graph: &Graph) -> Vec<AskedLoad> {
     asked.collect()
 }
 
-/// True if no hosts of different racks have a common switch. // TOP-13
+/// True if hosts of different racks never share a switch. // TOP-13
 fn racks_determine_crossing(graph: &Graph) -> bool {
     (0..graph.groups()).all(|group| {
         let mut ends = graph.endpoints_on(graph.group_switch(group));
@@ -119,7 +120,7 @@ fn racks_determine_crossing(graph: &Graph) -> bool {
     })
 }
 
-/// Like [`asked_loads`], with the window of each load in ps.
+/// Like [`asked_loads`], with the time window of each load in ps.
 pub(crate) fn loads(spec: &Spec, graph: &Graph) -> Vec<(AskedLoad, (Time, Time))> {
     let Ok(hosts) = Hosts::new(&racks(graph)) else {
         return Vec::new();

@@ -1,5 +1,5 @@
-//! Positions of keys and values in a TOML text, and quantities, for programs that read other files
-//! than scenarios.
+//! Finds the positions of keys and values in a TOML text, and parses quantities. For programs that
+//! read TOML files other than scenarios.
 
 use std::ops::Range;
 
@@ -17,18 +17,18 @@ pub enum Step {
     Index(usize),
 }
 
-/// A value of a TOML text. Offsets count characters.
+/// A value of a TOML text with its position. Offsets count characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Located {
-    /// Keys and indices that lead to the value.
+    /// Keys and indices on the path from the root to the value.
     pub path: Vec<Step>,
-    /// The key; for an element of an array the element itself.
+    /// Range of the key; for an element of an array, range of the element.
     pub key: Range<usize>,
-    /// The value.
+    /// Range of the value.
     pub value: Range<usize>,
 }
 
-/// Returns the position of every value of a TOML text. Where the text is invalid, values can be
+/// Returns the position of every value of a TOML text. If the syntax is invalid, values can be
 /// missing.
 #[must_use]
 pub fn locate(text: &str) -> Vec<Located> {
@@ -42,7 +42,7 @@ pub fn locate(text: &str) -> Vec<Located> {
     search.found
 }
 
-/// Returns the number of characters before each byte, or nothing if each character is one byte.
+/// For each byte, returns the number of characters before the byte. Empty if the text is ASCII.
 fn characters(text: &str) -> Vec<usize> {
     if text.is_ascii() {
         return Vec::new();
@@ -99,17 +99,17 @@ impl Search {
 /// A quantity with its unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quantity {
-    /// `rate`, `time` or `size`.
+    /// Kind of the quantity: `rate`, `time` or `size`.
     pub kind: &'static str,
     /// Value in bits per second, picoseconds or bytes.
     pub value: u64,
-    /// The unit as it is written.
+    /// The unit as written in the text.
     pub unit: String,
-    /// Value of the unit in the base unit.
+    /// Value of one unit in bits per second, picoseconds or bytes.
     pub scale: u64,
 }
 
-/// Parses a quantity of any kind. Returns `None` if the text is not a number with a unit, or if the
+/// Parses a rate, time or size. Returns `None` if the text is not a number with a unit, or if the
 /// value is too large or not a whole number of base units.
 #[must_use]
 pub fn quantity(text: &str) -> Option<Quantity> {

@@ -1,4 +1,4 @@
-//! Sizes of the flows of a scenario's traffic, for transports that depend on them.
+//! Flow sizes of a scenario's traffic, for transports whose configuration depends on them.
 
 use dataplane::config::BaseRtt;
 use fabric::NodeId;
@@ -11,11 +11,11 @@ use crate::loads::{racks, source};
 use crate::scheme::SchemeSpec;
 use crate::spec::Spec;
 
-/// Number of points at which a distribution of sizes is sampled.
+/// Number of quantiles at which a size distribution is sampled.
 const POINTS: u32 = 4096;
 
-/// Calls `visit` with sizes in bytes and the expected number of flows of each. Returns false if the
-/// traffic cannot be created.
+/// Calls `visit` with sizes in bytes and the expected number of flows of each size. Returns false
+/// if the traffic is invalid.
 pub(crate) fn for_each_size(spec: &Spec, graph: &Graph, mut visit: impl FnMut(f64, f64)) -> bool {
     let Ok(hosts) = Hosts::new(&racks(graph)) else {
         return false;
@@ -41,7 +41,8 @@ pub(crate) fn for_each_size(spec: &Spec, graph: &Graph, mut visit: impl FnMut(f6
     true
 }
 
-/// Returns the sizes of flows in bytes, ascending, with the expected number of each.
+/// Returns the flow sizes in bytes, in ascending order, with the expected number of flows of each
+/// size.
 pub(crate) fn flow_sizes(spec: &Spec, graph: &Graph) -> Vec<(f64, f64)> {
     let mut sizes = Vec::new();
     for_each_size(spec, graph, |bytes, flows| sizes.push((bytes, flows)));
@@ -49,7 +50,7 @@ pub(crate) fn flow_sizes(spec: &Spec, graph: &Graph) -> Vec<(f64, f64)> {
     sizes
 }
 
-/// Returns the payload of the packets in one BDP of the scheme.
+/// Returns the payload bytes of one BDP of the scheme, rounded up to full packets.
 pub(crate) fn bdp_bytes(scheme: &SchemeSpec, graph: &Arc<Graph>) -> f64 {
     let mut paths = Paths::new(Arc::clone(graph));
     let frame = scheme.nic.mtu + scheme.nic.header;

@@ -27,8 +27,9 @@ pub(crate) fn find(name: &str, graph: &Graph) -> Read<NodeId> {
     )
 }
 
-/// Returns the link from node `a` to node `b`. If several links join the two nodes, `b` ends with the number of the link, as in `spine1#2`.
-// TOP-05: parallel links have numbers
+/// Returns the link from node `a` to node `b`. If several links connect the two nodes, `b` ends
+/// with the index of the link, as in `spine1#2`.
+// TOP-05: parallel links have an index
 pub(crate) fn port_between(a: &str, b: &str, graph: &Graph) -> Read<LinkId> {
     let (b, number) = match b.rsplit_once('#') {
         Some((name, number)) if graph.find(b).is_none() => (name, Some(number)),
@@ -75,7 +76,7 @@ pub(crate) fn nodes_like(pattern: &str, graph: &Graph) -> Read<Vec<NodeId>> {
     Ok(graph.node_ids().filter(fits).collect())
 }
 
-/// True if a name matches a pattern, in which `*` stands for any characters and `?` for one.
+/// True if a name matches a pattern. `*` matches any characters, and `?` matches one character.
 fn is_like(name: &[u8], pattern: &[u8]) -> bool {
     match (pattern.split_first(), name.split_first()) {
         (None, first) => first.is_none(),

@@ -1,4 +1,4 @@
-//! Sentences about effects that the model of a run omits, for the end of its report.
+//! Sentences about effects that the simulation of a run omits, for the end of the run's report.
 
 use dataplane::config::{Admission, PauseTime};
 use fabric::LinkId;
@@ -6,11 +6,11 @@ use fabric::topology::Loss;
 
 use crate::spec::Scenario;
 
-/// Returns sentences about the most important effects that this run omits. docs/NOT-MODELLED.md has
-/// the whole list.
+/// Returns sentences about the most important effects that this run omits. docs/NOT-MODELLED.md
+/// contains the complete list.
 ///
-/// A sentence appears only if it is true for the configuration of the run.
-// PRE-290
+/// A sentence is included only if it is true for the configuration of the run.
+// PRE-290: omitted effects
 pub(crate) fn not_modelled(scenario: &Scenario) -> Vec<String> {
     let scheme = &scenario.spec.scheme;
     let graph = &scenario.graph;

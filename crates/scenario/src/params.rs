@@ -1,5 +1,5 @@
-//! Reads tables as their parameters are declared ([`dataplane::param`]), and writes their defaults
-//! as TOML.
+//! Reads tables by the declarations of their parameters ([`dataplane::param`]), and writes the
+//! declared defaults as TOML.
 
 use std::fmt::Write as _;
 
@@ -14,14 +14,13 @@ use crate::reader::{
 };
 use crate::units::{RATE, SIZE, TIME, parse_fraction};
 
-/// Reads all parameters of a table. Returns `None` if one of them is invalid, which has then been
-/// reported.
+/// Reads all parameters of a table. Returns `None` after an error, which has been reported.
 pub(crate) fn read(s: &Section<'_>, params: &'static [Param]) -> Option<Values> {
     read_where(s, params, |_, _| None)
 }
 
-/// Like `read`, for tables with keys that have no effect because of another table. The function
-/// returns the reason for a key and the values so far.
+/// Like `read`, for keys that have no effect because of another table. `useless` returns the
+/// reason, from the key and the values read so far.
 pub(crate) fn read_where<'w>(
     s: &Section<'_>,
     params: &'static [Param],
@@ -31,7 +30,7 @@ pub(crate) fn read_where<'w>(
     good.then_some(values)
 }
 
-/// Returns all valid values of a table, and true if there are no invalid ones.
+/// Returns all valid values of a table, and true if all values are valid.
 pub(crate) fn gather<'w>(
     s: &Section<'_>,
     params: impl IntoIterator<Item = &'static Param>,
@@ -56,21 +55,21 @@ pub(crate) fn gather<'w>(
     (values, good)
 }
 
-/// Reads the tables of all values of a key, and returns the configuration of the chosen value.
+/// Reads the tables of all words of a key, and returns the configuration of the chosen word.
 pub(crate) fn chosen<C>(
     s: &Section<'_>,
     key: &str,
     name: &str,
     words: &'static [Word<C>],
 ) -> Option<C> {
-    // Each is read, so that the table of a value that was not chosen is refused.
+    // The tables of words that were not chosen are also read, so that they are refused.
     let read = words
         .iter()
         .filter_map(|of| word(s, key, of, of.name == name));
     read.last()
 }
 
-/// Like `chosen`, for a key with the value "none".
+/// Like `chosen`, for a key that also accepts the word "none".
 pub(crate) fn optional<C>(
     s: &Section<'_>,
     key: &str,
@@ -84,7 +83,7 @@ pub(crate) fn optional<C>(
     }
 }
 
-/// Reads the table of a value if the value was chosen, and refuses the table elsewhere.
+/// Reads the table of a word if the word was chosen; otherwise refuses the table.
 pub(crate) fn word<C>(
     s: &Section<'_>,
     key: &str,
@@ -100,7 +99,7 @@ pub(crate) fn word<C>(
     table(s, word.table, word.params, useless, word.configure)
 }
 
-/// Reads the table of a word where the word was chosen, and refuses it elsewhere.
+/// Reads a table of parameters, or refuses it for the reason `useless`.
 pub(crate) fn table<T>(
     s: &Section<'_>,
     key: &'static str,
@@ -118,7 +117,7 @@ pub(crate) fn table<T>(
     settle(&inner, configure(&values?))
 }
 
-/// Returns the configuration, or reports that its values cannot be combined.
+/// Returns the configuration, or reports that its values conflict.
 pub(crate) fn settle<T>(s: &Section<'_>, configured: Result<T, Conflict>) -> Option<T> {
     let conflict = match configured {
         Ok(config) => return Some(config),
@@ -139,7 +138,7 @@ pub(crate) fn settle<T>(s: &Section<'_>, configured: Result<T, Conflict>) -> Opt
     None
 }
 
-/// Returns the text of a key, if one was given.
+/// Returns the value of a key with a text, if the key is set.
 pub(crate) fn text<'a>(values: &'a Values, key: &str) -> Option<&'a str> {
     match values.get(key) {
         Some(Value::Text(text)) => Some(text),
@@ -147,7 +146,7 @@ pub(crate) fn text<'a>(values: &'a Values, key: &str) -> Option<&'a str> {
     }
 }
 
-/// Returns an entry of an array of tables.
+/// Returns the entry at an index of an array of tables.
 fn item<'a>(s: &Section<'a>, key: &str, index: usize) -> Option<Section<'a>> {
     let document::Value::Array(items) = &s.table.get(key)?.node.value else {
         return None;
@@ -160,7 +159,8 @@ fn item<'a>(s: &Section<'a>, key: &str, index: usize) -> Option<Section<'a>> {
     Some(Section::new(s.context, table, path, node.at.clone()))
 }
 
-/// Reads the tables of a list from their values. Returns `None` if one of them is wrong; all are read.
+/// Reads an array of tables with `read`. Returns `None` if an entry is invalid. All entries are
+/// read, so that all errors are reported.
 pub(crate) fn each<T>(
     s: &Section<'_>,
     key: &str,
@@ -178,8 +178,8 @@ pub(crate) fn each<T>(
     all.into_iter().collect()
 }
 
-/// Returns the tables of `[[key]]`. Entries that are not tables, or a wrong number of entries, are
-/// reported.
+/// Returns the entries of `[[key]]`. Reports entries that are not tables, and a wrong number of
+/// entries.
 pub(crate) fn entries<'a>(
     root: &Section<'a>,
     key: &'static str,
@@ -219,7 +219,7 @@ pub(crate) fn entries<'a>(
     sections.flatten().collect()
 }
 
-/// Returns the values of all entries of an array of tables; `None` if one of them is invalid.
+/// Returns the values of all entries of an array of tables, or `None` if an entry is invalid.
 fn items(
     s: &Section<'_>,
     key: &'static str,
@@ -258,7 +258,7 @@ fn items(
     good.then_some(all)
 }
 
-/// The table under a key that must be there.
+/// Returns the table under a required key, or reports that it is missing.
 pub(crate) fn inner<'a>(s: &Section<'a>, key: &'static str) -> Option<Section<'a>> {
     let inner = s.section(key);
     if inner.is_none() && s.table.get(key).is_none() {
@@ -267,7 +267,8 @@ pub(crate) fn inner<'a>(s: &Section<'a>, key: &'static str) -> Option<Section<'a
     inner
 }
 
-/// Reads one parameter: `Some(None)` if it was left out and may be, `None` if it is invalid.
+/// Reads one parameter. Returns `Some(None)` if an optional parameter is not set, and `None` if it
+/// is invalid.
 pub(crate) fn one(s: &Section<'_>, param: &'static Param) -> Option<Option<Value>> {
     if !s.has(param.key) {
         return left_out(s, param);
@@ -299,7 +300,7 @@ fn is_table(s: &Section<'_>, key: &str) -> bool {
     entry.is_some_and(|entry| matches!(entry.node.value, document::Value::Table(_)))
 }
 
-/// Returns the value of a parameter that is not given.
+/// Returns the value of a parameter that is not set.
 fn left_out(s: &Section<'_>, param: &'static Param) -> Option<Option<Value>> {
     match param.fallback {
         Fallback::Needed(example) => {
@@ -315,7 +316,7 @@ fn left_out(s: &Section<'_>, param: &'static Param) -> Option<Option<Value>> {
     }
 }
 
-/// Returns the default of a parameter.
+/// Returns the declared default of a parameter.
 fn default(param: &Param) -> Option<Value> {
     let Fallback::Value(toml) = param.fallback else {
         return None;
@@ -326,14 +327,15 @@ fn default(param: &Param) -> Option<Value> {
     Some(word_or(&node, param).expect("a default is in its range, which a test checks"))
 }
 
-/// Reads one of the words of a parameter, or a value of its kind.
+/// Reads a value that is one of the words of a parameter or has the parameter's kind.
 fn word_or(node: &Node, param: &Param) -> Read<Value> {
     if let document::Value::String(text) = &node.value
         && let Some(word) = param.words.iter().find(|word| *word == text)
     {
         return Ok(Value::Word(word));
     }
-    // A word may stand for a list of one, so that a wrong word is not reported as a missing list.
+    // A word may replace a list with one element. So a wrong word must not be reported as a missing
+    // list.
     let is_text = matches!(node.value, document::Value::String(_));
     if is_text && matches!(param.kind, Kind::List(Kind::Word(_))) && !param.words.is_empty() {
         let words: Vec<_> = param.words.iter().map(|word| (*word, *word)).collect();
@@ -347,7 +349,7 @@ fn word_or(node: &Node, param: &Param) -> Read<Value> {
     })
 }
 
-/// Reads a value of one kind.
+/// Reads a value of the given kind.
 fn value(node: &Node, kind: &Kind) -> Read<Value> {
     match *kind {
         Kind::Size { min, max } => quantity(node, &SIZE, min, max).map(Value::Size),
@@ -403,14 +405,14 @@ fn sample(noun: &str) -> String {
     format!("100 {noun}")
 }
 
-/// Reads a value of one of several kinds. Only the kinds that are most similar to the value are
-/// tried. The last of them reports the error.
+/// Reads a value that may have several kinds. Only the kinds most similar to the value are tried.
+/// If all fail, the error of the last one is returned.
 fn either(node: &Node, kinds: &[Kind]) -> Read<Value> {
     let best = kinds.iter().map(|kind| likeness(node, kind)).max();
     let mut refused = Code::WrongType;
     let mut said = String::new();
     for kind in kinds {
-        // A table is read as a section.
+        // Tables are read elsewhere, as a section.
         if Some(likeness(node, kind)) != best || matches!(kind, Kind::Table(_)) {
             continue;
         }
@@ -423,7 +425,7 @@ fn either(node: &Node, kinds: &[Kind]) -> Read<Value> {
     refuse_as(refused, said, choices.join(", or "))
 }
 
-/// Similarity of a value to a kind; 0: no similarity.
+/// Returns how similar a value is to a kind, from 0 (not similar).
 fn likeness(node: &Node, kind: &Kind) -> u8 {
     match (&node.value, kind) {
         (document::Value::String(text), Kind::Counted { noun, .. }) => {
@@ -457,7 +459,7 @@ fn likeness(node: &Node, kind: &Kind) -> u8 {
     }
 }
 
-/// Describes a kind, with an example.
+/// Describes a kind of value, with an example.
 fn description(kind: &Kind) -> String {
     let noun = match kind {
         Kind::Size { .. } => "a size".to_owned(),
@@ -480,7 +482,7 @@ fn description(kind: &Kind) -> String {
     format!("{noun} such as {}", example(kind))
 }
 
-/// Returns an example of a value of a kind, as TOML.
+/// Returns an example of a value of this kind, as TOML.
 fn example(kind: &Kind) -> String {
     match kind {
         Kind::Size { .. } => "\"90KB\"".to_owned(),
@@ -506,7 +508,8 @@ fn example(kind: &Kind) -> String {
     }
 }
 
-/// A table with an example for each parameter that it needs; for all if it needs none.
+/// Returns a TOML table with an example for each required parameter. If no parameter is required,
+/// the table contains all parameters.
 fn example_table(params: &[Param]) -> String {
     let is_needed = |param: &&Param| {
         matches!(param.fallback, Fallback::Needed(_)) && param.acts == Acts::Always
@@ -523,9 +526,9 @@ fn example_table(params: &[Param]) -> String {
     format!("{{ {} }}", pairs.collect::<Vec<_>>().join(", "))
 }
 
-/// Returns the defaults of a table as TOML, below the header of the table. The header is empty for
-/// the whole scenario. A comment after each value gives its rule and its source. `remark` is text
-/// before the rule.
+/// Returns the defaults of a table as TOML, below the header of the table. `header` is empty for
+/// the whole scenario. A comment after each value contains `remark`, the rule and the source of the
+/// value.
 pub(crate) fn defaults(header: &str, params: &[Param], remark: &str) -> String {
     let mut text = match header {
         "" => String::new(),
@@ -576,7 +579,7 @@ mod tests {
         Param::list("cuts", &Kind::Size { min: 1, max: 9 }).absent("no cuts"),
     ];
 
-    /// Returns the values of a text, or all errors in it.
+    /// Returns the values that a text sets, or all errors in the text.
     fn read_text(text: &str, params: &'static [Param]) -> Result<Values, String> {
         let context = Context::default();
         let root = document::built_in("t", text.to_owned());

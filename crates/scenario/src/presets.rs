@@ -1,8 +1,8 @@
-//! Presets: named sets of values in TOML files, which give the rule of each value
-//! (specs/presets.md). A preset starts from the declared defaults of schemes and a set of
-//! parameters of `common.toml`.
+//! Presets: named sets of values in TOML files, which state the rule of each value
+//! (specs/presets.md). A preset is applied on top of the declared defaults of schemes and a
+//! parameter set of `common.toml`.
 
-/// A preset.
+/// A preset: a named set of values of `[scheme]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Preset {
     /// Name of the preset.
@@ -78,8 +78,8 @@ pub(crate) const PRESET_NAMES: [&str; PRESETS.len()] = {
     names
 };
 
-/// Names of the sets of parameters: the paper or simulator from which the values are taken.
-/// `"none"` is the empty set, so declared defaults apply.
+/// Names of the parameter sets: the paper or simulator from which the values are taken. `"none"` is
+/// the empty set, with which the declared defaults apply.
 pub const PARAMETER_SETS: &[&str] = &[
     "none",
     "bfc-paper",
@@ -92,14 +92,14 @@ pub const PARAMETER_SETS: &[&str] = &[
 ];
 
 impl Preset {
-    /// Returns the preset with a name.
+    /// Returns the preset with this name, if it exists.
     #[must_use]
     pub fn find(name: &str) -> Option<&'static Self> {
         PRESETS.iter().find(|p| p.name == name)
     }
 }
 
-/// A profile: the behaviour of another simulator, as a layer on a preset.
+/// A profile: values that reproduce another simulator, applied on top of a preset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Profile {
     /// Name of the profile.
@@ -107,7 +107,7 @@ pub struct Profile {
     pub(crate) text: &'static str,
 }
 
-/// `"none"`, and the names of all profiles.
+/// `"none"`, followed by the names of all profiles.
 pub(crate) const PROFILE_NAMES: [&str; PROFILES.len() + 1] = {
     let mut names = ["none"; PROFILES.len() + 1];
     let mut i = 0;
@@ -118,7 +118,7 @@ pub(crate) const PROFILE_NAMES: [&str; PROFILES.len() + 1] = {
     names
 };
 
-/// All profiles. The profile of the papers, `"none"`, is not a layer.
+/// All profiles. `"none"`, which follows the papers, has no values and is not included.
 pub const PROFILES: &[Profile] = &[
     Profile {
         name: "ns3",
@@ -135,7 +135,7 @@ pub const PROFILES: &[Profile] = &[
 ];
 
 impl Profile {
-    /// Returns the profile with a name.
+    /// Returns the profile with this name, if it exists.
     #[must_use]
     pub fn find(name: &str) -> Option<&'static Self> {
         PROFILES.iter().find(|p| p.name == name)

@@ -1,15 +1,15 @@
-//! Problems of a scenario: what is wrong, where, and what to do about it.
+//! Problems (errors, warnings, notes) of a scenario: description, position and remedy.
 
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The source of a value: the scenario file, a `--set` override, or a preset.
+/// The text from which a value was read: the scenario file, a `--set` override, or a preset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// Name in messages: the path of the file, or `--set`.
+    /// Name of the source in messages: the path of the file, or `--set`.
     pub name: String,
-    /// The whole text.
+    /// The complete text of the source.
     pub text: String,
     /// Kind of the source.
     pub kind: SourceKind,
@@ -26,17 +26,17 @@ pub enum SourceKind {
     BuiltIn,
 }
 
-/// A part of a source.
+/// A range of the text of a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct At {
-    /// The source.
+    /// The source that contains the range.
     pub source: Arc<Source>,
     /// Byte range in the text of the source.
     pub span: Range<usize>,
 }
 
 impl At {
-    /// Line and column of the start, counted from 1. The column counts characters.
+    /// Line and column of the start of the range, counted from 1. The column counts characters.
     #[must_use]
     pub fn line_column(&self) -> (usize, usize) {
         let text = &self.source.text;
@@ -47,8 +47,8 @@ impl At {
         (line, before[line_start..].chars().count() + 1)
     }
 
-    /// Returns the line in which the range starts, without its end. Also returns the number of
-    /// characters of this line that the range covers (at least 1).
+    /// Returns the line in which the range starts, without its line end, and the number of
+    /// characters of this line in the range (at least 1).
     fn excerpt(&self) -> (&str, usize) {
         let text = &self.source.text;
         let start = floor_char(text, self.span.start);
@@ -59,7 +59,7 @@ impl At {
         (line, text[start..end].trim_end().chars().count().max(1))
     }
 
-    /// Returns the comment at the end of the line in which the range starts, without `#`.
+    /// Returns the TOML comment at the end of the line in which the range starts, without `#`.
     #[must_use]
     pub fn comment(&self) -> Option<&str> {
         let (line, _) = self.excerpt();
@@ -67,7 +67,7 @@ impl At {
     }
 }
 
-/// Returns the nearest character boundary at or below `index`.
+/// Returns the largest character boundary that is at most `index`.
 fn floor_char(text: &str, index: usize) -> usize {
     let mut at = index.min(text.len());
     while !text.is_char_boundary(at) {
@@ -83,12 +83,12 @@ pub enum Severity {
     Error,
     /// The scenario can run, but perhaps not as intended.
     Warning,
-    /// A value is valid, and real networks of this kind have another. Runs do not show notes.
+    /// A value is valid, but unusual in real networks of this kind. Runs do not print notes.
     Note,
 }
 
 impl Severity {
-    /// Name of the severity for programs.
+    /// Name of the severity in output for programs.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -99,20 +99,20 @@ impl Severity {
     }
 }
 
-/// Code of a [`Problem`] for programs. Codes are stable; messages are for people and may change.
+/// Code of a [`Problem`] for programs. Codes are stable; messages may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
     /// A file cannot be read.
     Unreadable,
     /// The text is not TOML.
     NotToml,
-    /// An override of the command line has no key or no value.
+    /// A `--set` override has no key or no value.
     BadOverride,
     /// The key does not exist.
     UnknownKey,
     /// A required key is missing.
     MissingKey,
-    /// The value has another type, or is not a number with a valid unit.
+    /// The value has the wrong type, or is not a number with a valid unit.
     WrongType,
     /// The value is below the minimum or above the maximum.
     OutOfRange,
@@ -120,15 +120,15 @@ pub enum Code {
     UnknownName,
     /// Any other error of one value.
     WrongValue,
-    /// The key has no effect with the other keys.
+    /// The key has no effect with the values of the other keys.
     UselessKey,
-    /// Values that contradict each other or the network.
+    /// The values contradict each other, or do not fit the network.
     ImpossibleSet,
     /// A key of the scenario is omitted, because it does not apply to the chosen preset.
     LeftOut,
     /// The scenario can run, but perhaps not as intended.
     Doubtful,
-    /// A value is valid, and real networks of this kind have another.
+    /// A value is valid, but unusual in real networks of this kind.
     Unusual,
 }
 
@@ -151,13 +151,13 @@ impl Code {
         Self::Unusual,
     ];
 
-    /// Name of the code for programs.
+    /// Name of the code in output for programs.
     #[must_use]
     pub const fn name(self) -> &'static str {
         self.told().0
     }
 
-    /// Meaning of the code in one sentence.
+    /// Meaning of the code, as one sentence.
     #[must_use]
     pub const fn about(self) -> &'static str {
         self.told().1
@@ -214,24 +214,25 @@ pub struct Problem {
     pub severity: Severity,
     /// Kind of the problem, for programs.
     pub code: Code,
-    /// Dotted path of the key, such as `traffic.0.load.fraction`; empty for the whole file.
+    /// Dotted path of the key, such as `traffic.0.load.fraction`. Empty if the problem concerns the
+    /// whole file.
     pub key: String,
-    /// Description of what is wrong.
+    /// Description of the problem.
     pub message: String,
-    /// The expected value, or the action that solves the problem.
+    /// The expected value, or an action that solves the problem.
     pub hint: Option<String>,
-    /// Position, or `None` if the problem has no single position.
+    /// Position of the problem, or `None` if it has no single position.
     pub at: Option<At>,
 }
 
 impl Problem {
-    /// Line number from 1, if there is a position.
+    /// Line number of the problem, counted from 1. `None`: it has no position.
     #[must_use]
     pub fn line(&self) -> Option<usize> {
         self.at.as_ref().map(|at| at.line_column().0)
     }
 
-    /// Column number from 1, if there is a position.
+    /// Column number of the problem, counted from 1. `None`: it has no position.
     #[must_use]
     pub fn column(&self) -> Option<usize> {
         self.at.as_ref().map(|at| at.line_column().1)
@@ -241,7 +242,7 @@ impl Problem {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.severity == Severity::Note {
-            // A note has one line, without its position.
+            // A note is printed on one line, without its position.
             let hint = self.hint.as_deref().map(|hint| format!("; {hint}"));
             return write!(f, "note: {}{}", self.message, hint.unwrap_or_default());
         }
@@ -253,7 +254,7 @@ impl fmt::Display for Problem {
             let name = &at.source.name;
             let number = line.to_string();
             let margin = " ".repeat(number.len());
-            // Keep tabs, so that the caret is below the marked text.
+            // Tabs are kept, so that the caret is below the marked text.
             let lead: String = text
                 .chars()
                 .take(column - 1)
@@ -274,10 +275,10 @@ impl fmt::Display for Problem {
     }
 }
 
-/// The error of a scenario that cannot run, with all its problems.
+/// The error of a scenario that cannot run. It contains all problems of the scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioError {
-    /// At least one problem, in the order of the file.
+    /// The problems (at least one), in the order of the file.
     pub problems: Vec<Problem>,
 }
 
@@ -313,7 +314,7 @@ impl ScenarioError {
     }
 }
 
-/// Returns the name that is most similar to `wrong`, if one is similar enough.
+/// Returns the known name that is most similar to `wrong`, if a similar one exists.
 #[must_use]
 pub fn nearest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let lower = wrong.to_lowercase();

@@ -1,4 +1,4 @@
-//! Reads the tree of a scenario and collects all errors and warnings.
+//! Reads the TOML tree of a scenario, and collects all errors and warnings.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -17,23 +17,24 @@ pub enum Origin {
     Scenario,
     /// The command line sets the value.
     Override,
-    /// A default or a preset sets the value. The text explains it.
+    /// A default or a preset sets the value. The text is the comment for `resolved.toml`.
     BuiltIn(String),
 }
 
-/// State of reading one scenario.
+/// State that is collected while one scenario is read.
 #[derive(Default)]
 pub(crate) struct Context {
     pub problems: RefCell<Vec<Problem>>,
     /// Origin of each value that was read, by dotted path.
     pub origins: RefCell<BTreeMap<String, Origin>>,
-    /// Computed values, by the path of their table.
+    /// Computed defaults, by the dotted path of their table.
     pub computed: RefCell<BTreeMap<String, Vec<Computed>>>,
-    /// Values whose text in `resolved.toml` differs from the given one, by path.
+    /// Values whose text in `resolved.toml` differs from the text in the scenario, by dotted path.
     pub rewritten: RefCell<BTreeMap<String, String>>,
-    /// Facts about the network on which defaults depend, once they are known.
+    /// Properties of the network on which defaults depend; `None` before the network is built.
     pub network: Cell<Option<NetworkFacts>>,
-    /// Values of parameters that depend on the network, for later checks.
+    /// Values of parameters that depend on the network. They are checked after the scenario is
+    /// read.
     pub noted: RefCell<Vec<Noted>>,
 }
 
@@ -42,36 +43,36 @@ pub(crate) struct Context {
 pub(crate) struct NetworkFacts {
     /// Largest base round trip between two hosts, in ps.
     pub base_rtt_ps: Time,
-    /// Time that both hosts take for a packet and its ACK, in ps.
+    /// Sum of the times that both hosts need to process a packet and its ACK, in ps.
     pub hosts_ps: Time,
-    /// Rate of the slowest host in bits per second, to which defaults are scaled. `None` disables
+    /// Rate of the slowest host in bits per second, by which defaults are scaled. `None` disables
     /// scaling.
     pub host_bps: Option<u64>,
     /// True if a link can lose frames or fail.
     pub loses_frames: bool,
 }
 
-/// The value of a parameter that depends on the network.
+/// The value of a parameter that depends on the network, for a later check.
 #[derive(Clone, Debug)]
 pub(crate) struct Noted {
-    /// Dotted path of its table.
+    /// Dotted path of the table that contains the parameter.
     pub table: String,
     pub param: &'static Param,
     pub value: ParamValue,
-    /// True if the scenario does not set the parameter.
+    /// True if the value is a default that the scenario does not override.
     pub is_default: bool,
 }
 
-/// A default that the code computes.
+/// A default that is computed while the scenario is read.
 #[derive(Clone, Debug)]
 pub(crate) struct Computed {
     pub key: String,
-    /// The value as TOML.
+    /// The value as TOML text.
     pub text: String,
     pub why: String,
 }
 
-/// The reason why a value is refused, and what was expected.
+/// The reason why a value is refused, and a hint about valid values.
 #[derive(Debug)]
 pub(crate) struct Refusal {
     pub code: Code,
@@ -79,15 +80,15 @@ pub(crate) struct Refusal {
     pub hint: Option<String>,
 }
 
-/// Result of reading one value.
+/// Result of reading one value: the value, or the reason why it is refused.
 pub(crate) type Read<T> = Result<T, Refusal>;
 
-/// Refuses a value as invalid.
+/// Returns an error: the value is invalid.
 pub(crate) fn refuse<T>(message: impl Into<String>, hint: impl Into<String>) -> Read<T> {
     refuse_as(Code::WrongValue, message, hint)
 }
 
-/// Refuses a value with an error code.
+/// Returns an error with this code.
 pub(crate) fn refuse_as<T>(
     code: Code,
     message: impl Into<String>,
@@ -100,7 +101,7 @@ pub(crate) fn refuse_as<T>(
     })
 }
 
-/// Refuses a value of another type than expected.
+/// Returns an error: the value has another type than expected.
 fn wrong_type<T>(node: &Node, expected: &str, hint: impl Into<String>) -> Read<T> {
     let message = format!("expected {expected}, found {}", node.kind());
     refuse_as(Code::WrongType, message, hint)
@@ -138,7 +139,7 @@ impl Context {
         });
     }
 
-    /// Records the origin of a value.
+    /// Records whether the scenario, the command line or a preset sets the value at a path.
     pub fn note(&self, path: &str, at: &At) {
         let origin = match at.source.kind {
             SourceKind::File => Origin::Scenario,
@@ -148,7 +149,7 @@ impl Context {
         self.origins.borrow_mut().insert(path.to_owned(), origin);
     }
 
-    /// Records a computed default, with its value as TOML.
+    /// Records a computed default, with its value as TOML text.
     pub fn compute(&self, table: &str, key: &str, text: String, why: &str) {
         let value = Computed {
             key: key.to_owned(),
@@ -162,15 +163,15 @@ impl Context {
             .push(value);
     }
 
-    /// Records that `resolved.toml` has the full path of a file, because the run has another
-    /// working folder.
+    /// Records that `resolved.toml` must contain the full path of a file, because a run of
+    /// `resolved.toml` starts in another folder.
     pub fn rewrite(&self, path: &str, file: &std::path::Path) {
         self.rewritten
             .borrow_mut()
             .insert(path.to_owned(), file.to_string_lossy().into_owned());
     }
 
-    /// True if an error was found.
+    /// True if at least one error was reported.
     pub fn failed(&self) -> bool {
         self.problems
             .borrow()
@@ -179,13 +180,13 @@ impl Context {
     }
 }
 
-/// A table that is being read. Keys that the code has queried are the allowed keys of the table.
+/// A table that is being read. The keys that the code queries are the allowed keys of the table.
 pub(crate) struct Section<'a> {
     pub context: &'a Context,
     pub table: &'a Table,
-    /// Dotted path, empty for the root.
+    /// Dotted path of the table; empty for the top level.
     pub path: String,
-    /// Position of the table.
+    /// Position of the table in the text.
     pub at: At,
     known: RefCell<Vec<&'static str>>,
 }
@@ -210,7 +211,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Name of the table in messages.
+    /// Name of the table for messages.
     fn title(&self) -> String {
         if self.path.is_empty() {
             "the scenario".to_owned()
@@ -219,24 +220,24 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Returns the entry of a key, and marks the key as allowed.
+    /// Returns the entry of a key, if it exists. Marks the key as allowed.
     pub fn entry(&self, key: &'static str) -> Option<&'a Entry> {
         self.known.borrow_mut().push(key);
         self.table.get(key)
     }
 
-    /// True if the key exists.
+    /// True if the table contains the key. Marks the key as allowed.
     pub fn has(&self, key: &'static str) -> bool {
         self.entry(key).is_some()
     }
 
-    /// Reads an optional key.
+    /// Reads an optional key. Returns `None` if it is missing or invalid.
     pub fn optional<T>(&self, key: &'static str, read: impl FnOnce(&Node) -> Read<T>) -> Option<T> {
         let entry = self.entry(key)?;
         self.read(entry, read)
     }
 
-    /// Reads a required key.
+    /// Reads a required key. Reports an error if it is missing or invalid.
     pub fn required<T>(
         &self,
         key: &'static str,
@@ -252,7 +253,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Reports that a key is missing.
+    /// Reports that a required key is missing.
     pub fn missing(&self, key: &str, example: &str) {
         let message = format!("{} needs `{key}`", self.title());
         let hint = format!("for example {key} = {example}");
@@ -284,7 +285,7 @@ impl<'a> Section<'a> {
         })
     }
 
-    /// Like `section`, with a hint for users who wrote no table.
+    /// Like `section`. If the key does not contain a table, the error shows a hint.
     pub fn section_or(
         &self,
         key: &'static str,
@@ -293,7 +294,8 @@ impl<'a> Section<'a> {
         let entry = self.entry(key)?;
         match &entry.node.value {
             Value::Table(table) => {
-                // A table from dotted keys or a header has no span of its own, so show its key.
+                // A table from dotted keys or a header has no text range of its own, so the error
+                // marks its key.
                 let at = if entry.node.at.span.is_empty() {
                     &entry.key_at
                 } else {
@@ -321,17 +323,17 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Reports an error at the value of a key, or at the table if the key does not exist.
+    /// Reports an error at the value of a key, or at the table if the key is not set.
     pub fn complain(&self, key: &str, message: impl Into<String>, hint: impl Into<String>) {
         self.refuse_keys(Code::WrongValue, &[key], message, hint);
     }
 
-    /// Reports an error that several keys cause together, at the first key that the user wrote.
+    /// Reports an error that several keys cause together, at the first key that the user has set.
     pub fn complain_of(&self, keys: &[&str], message: impl Into<String>, hint: impl Into<String>) {
         self.refuse_keys(Code::ImpossibleSet, keys, message, hint);
     }
 
-    /// Reports an error with this code, at the first of the keys that the user wrote.
+    /// Reports an error with this code, at the first of the keys that the user has set.
     pub fn refuse_keys(
         &self,
         code: Code,
@@ -353,8 +355,8 @@ impl<'a> Section<'a> {
             .warn(Code::Doubtful, at, &path, message, Some(hint.into()));
     }
 
-    /// Returns the position of the first key that the user wrote. Else it returns that of the first
-    /// existing key, else of the table.
+    /// Returns the position of the first key that the user has set, else of the first key with a
+    /// default, else of the table.
     fn blame(&self, keys: &[&str]) -> &At {
         let places = || {
             keys.iter()
@@ -367,7 +369,7 @@ impl<'a> Section<'a> {
             .unwrap_or(&self.at)
     }
 
-    /// Reports a key that has no effect with the other keys of the table.
+    /// Reports a key that has no effect with the values of the other keys of the table.
     pub fn refuse_useless(&self, key: &'static str, why: &str) {
         if let Some(entry) = self.entry(key)
             && entry.key_at.source.kind != SourceKind::BuiltIn
@@ -380,7 +382,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Reports every key that the code has not queried.
+    /// Reports every unknown key, that is, every key that the code has not queried.
     pub fn finish(&self) {
         let known = self.known.borrow();
         for entry in &self.table.entries {
@@ -412,10 +414,10 @@ pub(crate) fn string(node: &Node) -> Read<String> {
     }
 }
 
-/// Most bytes of a name. It can be the path of a file.
+/// Maximum length of a name in bytes. The name can be the path of a file.
 const MAX_NAME_BYTES: usize = 4_096;
 
-/// Reads a non-empty string that is valid as a name.
+/// Reads a string that is a valid name: not empty, and not too long.
 pub(crate) fn name(node: &Node) -> Read<String> {
     let text = string(node)?;
     let is_printable = !text.chars().any(char::is_control);
@@ -428,7 +430,7 @@ pub(crate) fn name(node: &Node) -> Read<String> {
     )
 }
 
-/// Reads one of several words.
+/// Reads one of several words, and returns the value of the word.
 pub(crate) fn choice<T: Copy>(node: &Node, options: &[(&'static str, T)]) -> Read<T> {
     let text = string(node)?;
     if let Some((_, value)) = options.iter().find(|(name, _)| *name == text) {
@@ -450,7 +452,7 @@ pub(crate) fn boolean(node: &Node) -> Read<bool> {
     }
 }
 
-/// Reads a quantity with a unit, from `min` to `max` in the base unit.
+/// Reads a quantity with a unit. The limits `min` and `max` are in the base unit.
 pub(crate) fn quantity(node: &Node, of: &Dimension, min: u64, max: u64) -> Read<u64> {
     let example = format!("write a {} with its unit, such as {}", of.noun, of.example);
     let text = match &node.value {
@@ -481,7 +483,7 @@ pub(crate) fn quantity(node: &Node, of: &Dimension, min: u64, max: u64) -> Read<
     Ok(value)
 }
 
-/// Reads two times. The first must be before the second, and both at most `max` ps.
+/// Reads a pair of times in ps. The first must be before the second, and both at most `max`.
 pub(crate) fn time_window(node: &Node, max: u64) -> Read<(u64, u64)> {
     let hint = "two times, from and to: [\"0us\", \"5ms\"]";
     let Value::Array(items) = &node.value else {
@@ -564,7 +566,7 @@ fn in_range(value: f64, min: f64, max: f64, expected: &str) -> Read<f64> {
     )
 }
 
-/// Reads an array and returns its items.
+/// Reads an array, and returns its items.
 pub(crate) fn array<'n>(node: &'n Node, what: &str) -> Read<&'n [Node]> {
     match &node.value {
         Value::Array(items) => Ok(items),

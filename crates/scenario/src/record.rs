@@ -1,4 +1,4 @@
-//! `[record]`: additional records of a run.
+//! Reads `[record]`: the additional measurements of a run that are written to its results.
 
 use dataplane::ids::IndexVec;
 use dataplane::param::{Kind, Param, Value as Given, Values};
@@ -15,11 +15,11 @@ use crate::spec::RunSpec;
 use crate::traffic_spec::{TrafficSpec, last_arrival_ps};
 use crate::units::TIME;
 
-/// Separator between the two ends of a link in the name of a port.
+/// Separator between the two nodes of a link in the name of a port.
 const ARROW: &str = "->";
 
-/// Reads `[record]`. Without this table no measure is enabled.
-// RCD-01
+/// Reads `[record]`. Without this table, no additional measurement is enabled.
+// RCD-01: `[record]`
 pub(crate) fn read(
     root: &Section<'_>,
     graph: Option<&Graph>,
@@ -46,14 +46,14 @@ pub(crate) fn read(
     good.then_some(spec)
 }
 
-/// Context for reading the keys of a measure.
+/// Context for reading the keys of a measurement.
 struct Around<'a> {
-    /// `None` if the topology has errors, which were already reported.
+    /// The network. `None` if the topology has errors, which were already reported.
     graph: Option<&'a Graph>,
     measured: Option<(Time, Time)>,
 }
 
-/// Reads the table of a measure. Returns `None` if there was an error, which was reported.
+/// Reads the table of a measurement. Returns `None` after an error, which has been reported.
 fn values(s: &Section<'_>, measure: &Declaration, around: &Around<'_>) -> Option<Values> {
     let inner = s.section(measure.key)?;
     let mut values = Values::default();
@@ -79,13 +79,13 @@ fn value(s: &Section<'_>, param: &'static Param, around: &Around<'_>) -> Option<
     }
 }
 
-/// Returns the measured time of the summary. // RCD-08
+/// Returns the time window to which the summary of a run refers. // RCD-08
 fn measured(traffic: &[TrafficSpec], run: &RunSpec) -> (Time, Time) {
     let end = last_arrival_ps(traffic).map_or(run.until_ps, |to| to.min(run.until_ps));
     (run.warmup_ps, end)
 }
 
-/// Returns the given window, else the measured time.
+/// Returns the time window that a key sets, else the window of the summary.
 fn window_or(
     s: &Section<'_>,
     key: &'static str,
@@ -103,7 +103,7 @@ fn window_or(
     Some(Given::Window(from, to))
 }
 
-/// Returns the given ports, else all ports of switches.
+/// Returns the ports that a list identifies, or all ports of switches.
 fn ports(node: &Node, graph: Option<&Graph>) -> Read<Given> {
     let example = "\"switches\" for all of them, or a list such as [\"switch0->host3\"]";
     if let Value::String(word) = &node.value {
@@ -130,8 +130,8 @@ fn ports(node: &Node, graph: Option<&Graph>) -> Read<Given> {
     Ok(Given::List(listed.into_iter().map(port).collect()))
 }
 
-/// Returns the directions of links that match the patterns.
-// RCD-33
+/// Returns the sending ports of links that match the patterns of a list.
+// RCD-33: patterns of links
 fn links(node: &Node, graph: Option<&Graph>) -> Read<Given> {
     let example = "a list such as [\"leaf0->spine1\", \"host0:*\"]";
     let items = array(node, example)?;
@@ -151,7 +151,7 @@ fn links(node: &Node, graph: Option<&Graph>) -> Read<Given> {
     Ok(Given::List(listed.into_iter().map(port).collect()))
 }
 
-/// Returns the ports that send on the links of one pattern.
+/// Returns the sending ports of the links that match one pattern.
 fn matching(text: &str, graph: &Graph) -> Read<Vec<(NodeId, u16)>> {
     let (from, to, both) = match (text.split_once(ARROW), text.split_once(':')) {
         (Some((from, to)), _) => (from.trim(), to.trim(), false),
@@ -164,7 +164,7 @@ fn matching(text: &str, graph: &Graph) -> Read<Vec<(NodeId, u16)>> {
             );
         }
     };
-    // TOP-05: one of several links between the same nodes has a number
+    // TOP-05: parallel links have an index
     let (to, number) = match to.rsplit_once('#') {
         Some((nodes, number)) if graph.find(to).is_none() => (nodes, Some(number)),
         _ => (to, None),
@@ -205,7 +205,7 @@ fn matching(text: &str, graph: &Graph) -> Read<Vec<(NodeId, u16)>> {
     Ok(found)
 }
 
-/// Returns the port of a switch from the names of both ends of its link.
+/// Returns the port of a switch from a text `from->to` with the two nodes of its link.
 fn port(text: &str, graph: &Graph) -> Read<(NodeId, u16)> {
     let Some((from, to)) = text.split_once(ARROW) else {
         return refuse(

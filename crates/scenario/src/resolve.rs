@@ -1,16 +1,17 @@
-//! `resolved.toml`: the scenario with explicit values of all keys, and the origin of each value.
+//! Writes `resolved.toml`: the scenario with explicit values of all keys, and the origin of each
+//! value.
 
 use std::fmt::Write as _;
 
 use crate::document::{Node, Table, Value};
 use crate::reader::{Context, Origin};
 
-/// Order of the tables of a scenario in the output.
+/// Order of the tables in `resolved.toml`.
 const ORDER: &[&str] = &[
     "topology", "switch", "traffic", "workload", "run", "record", "scheme",
 ];
 
-/// Writes the whole scenario as TOML. Reading it gives the same scenario.
+/// Writes the whole scenario as TOML. Reading the output gives the same scenario.
 pub(crate) fn write(root: &Table, context: &Context, note: &str) -> String {
     let mut writer = Writer {
         context,
@@ -34,7 +35,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Writes a table or array of tables with its header.
+    /// Writes a table or an array of tables with its header.
     fn entry(&mut self, header: &str, node: &Node, path: &str) {
         match &node.value {
             Value::Table(table) => {
@@ -53,7 +54,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes the contents of a table: first single values, then the tables inside it.
+    /// Writes the contents of a table: first single values, then its subtables.
     fn table(&mut self, header: &str, table: &Table, path: &str) {
         self.scalars(table, path);
         for entry in &table.entries {
@@ -68,12 +69,12 @@ impl Writer<'_> {
         }
     }
 
-    /// True if anything at or below a path was read.
+    /// True if the key at a path, or a key below it, was read.
     fn was_read(&self, path: &str) -> bool {
         let below = format!("{path}.");
         let origins = self.context.origins.borrow();
-        // The first path from `path` on can be that of another table, such as `scheme.pfc-tag.frame`
-        // for `scheme.pfc`.
+        // The next path after `path` can be that of another table: `scheme.pfc-tag.frame` is before
+        // `scheme.pfc.xoff`.
         let inside = origins.range(below.clone()..).next();
         origins.contains_key(path)
             || inside.is_some_and(|(p, _)| p.starts_with(&below))
@@ -133,7 +134,7 @@ fn literal(node: &Node) -> String {
         Value::Integer(digits, 16) => format!("0x{digits}"),
         Value::Integer(digits, _) | Value::Float(digits) => digits.clone(),
         Value::Bool(value) => value.to_string(),
-        // No key accepts a date, so this does not happen.
+        // No key accepts a date, so this value does not occur.
         Value::Datetime => String::new(),
         Value::Array(items) if items.iter().any(|i| matches!(i.value, Value::Table(_))) => {
             let lines: Vec<String> = items
@@ -164,7 +165,7 @@ fn literal(node: &Node) -> String {
     }
 }
 
-/// Formats a string in quotes with the escapes of TOML.
+/// Formats a string in quotes, with TOML escapes.
 pub(crate) fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
@@ -182,7 +183,7 @@ pub(crate) fn quoted(text: &str) -> String {
     out
 }
 
-/// Formats a key, in quotes if needed.
+/// Formats a key, in quotes if TOML requires them.
 fn key(text: &str) -> String {
     let bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if !text.is_empty() && text.chars().all(bare) {

@@ -1,5 +1,5 @@
-//! The cost of BFC in a switch (BFC paper §3.3, §4): entries and bytes of the flow table and pause
-//! counters, and the share of the switch's capacity that recirculated headers need.
+//! The cost of BFC in a switch (BFC paper §3.3, §4): entries and bytes of the flow table and of the
+//! pause counters, and the fraction of the switch's capacity that recirculated headers use.
 
 use std::collections::BTreeMap;
 
@@ -11,70 +11,71 @@ use dataplane::units::{Rate, Time};
 use crate::messages::for_each_size;
 use crate::spec::Scenario;
 
-/// Bytes of a recirculated header: the smallest frame. With it, packets of 533 bytes on average
-/// reach the limit below; the paper states 500.
-// BFC-53
+/// Bytes of a recirculated header, which is a minimum-size frame. With this value, the limit below
+/// is reached at 533 bytes per packet on average; the paper states 500.
+// BFC-53: recirculation of headers
 pub const RECIRCULATED_BYTES: u64 = 64;
 
-/// Share of a switch's capacity that its internal links have for recirculated headers.
-// BFC-53
+/// Fraction of a switch's capacity that its internal links provide for recirculated headers.
+// BFC-53: recirculation of headers
 pub const RECIRCULATION_LIMIT: f64 = 0.12;
 
-/// Bits of the packet count of a table entry, and of its time.
+/// Bits of the packet counter of a flow-table entry, and bits of its timestamp.
 const COUNT_BITS: u64 = 16;
 
-/// Average size of data packets on the wire over all flows.
+/// Average data packet on the wire, over all packets of all flows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PacketMix {
-    /// Bytes of a packet, headers included.
+    /// Mean bytes of a packet, including headers.
     pub mean_bytes: f64,
-    /// Share of the packets that are shorter than a full one.
+    /// Fraction of the packets that are shorter than a full packet.
     pub short_share: f64,
 }
 
 /// Switches whose ports have the same rates and delays.
 #[derive(Clone, Debug)]
 pub(crate) struct SwitchKind {
-    /// Name of the first of them.
+    /// Name of the first switch of this kind.
     pub name: String,
-    /// Number of these switches.
+    /// Number of switches of this kind.
     pub count: u32,
-    /// Rate and delay of each port of the first.
+    /// Rate and propagation delay of each port of the first switch.
     pub ports: Vec<(Rate, Time)>,
 }
 
 /// The cost of BFC in one kind of switch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SwitchResources {
-    /// Name of the first such switch.
+    /// Name of the first switch of this kind.
     pub name: String,
-    /// Number of these switches.
+    /// Number of switches of this kind.
     pub count: u32,
-    /// Number of ports.
+    /// Number of ports of the switch.
     pub ports: u16,
-    /// Sum of the port rates in one direction.
+    /// Sum of the port rates in one direction, bits per second.
     pub capacity_bps: u64,
-    /// Entries of the flow table.
+    /// Number of entries of the flow table.
     pub table_entries: u64,
-    /// Bits of an entry: queue, packets, time.
+    /// Bits of three fields of an entry: queue, packet counter, timestamp.
     pub entry_bits: [u64; 3],
-    /// Bytes of the flow table.
+    /// Total bytes of the flow table.
     pub table_bytes: u64,
-    /// Pause counters.
+    /// Number of pause counters.
     pub counters: u64,
-    /// Bytes of the pause counters.
+    /// Total bytes of the pause counters.
     pub counter_bytes: u64,
-    /// 1-hop round trip on which the thresholds depend, ps.
+    /// Round trip over one hop, from which the pause thresholds are computed, ps.
     pub hrtt_ps: Time,
     /// Time for which a flow without packets keeps its queue, ps.
     pub sticky_ps: Time,
-    /// For each egress rate (bits per second), the threshold of a single active queue, in bytes.
+    /// For each egress rate (bits per second), the pause threshold of a queue that is the only
+    /// active one, in bytes.
     pub thresholds: Vec<(u64, u64)>,
-    /// Packets per second if every port sends all the time.
+    /// Packets per second if every port sends without a gap.
     pub packets_per_s: f64,
-    /// The part of these packets whose header is recirculated.
+    /// Number of these packets whose header is recirculated, per second.
     pub recirculated_per_s: f64,
-    /// Share of the capacity for recirculated headers.
+    /// Fraction of the switch's capacity that recirculated headers use.
     pub recirculated_share: f64,
 }
 
@@ -87,14 +88,14 @@ impl SwitchResources {
 }
 
 impl Scenario {
-    /// Bytes of a full data packet, headers included.
+    /// Bytes of a full data packet, including headers.
     #[must_use]
     pub fn full_packet_bytes(&self) -> u16 {
         self.spec.scheme.max_frame()
     }
 
-    /// Returns the average data packet of the scenario's traffic, or `None` if it has only
-    /// workloads.
+    /// Returns the average data packet of the scenario's traffic, or `None` if the scenario has
+    /// only workloads.
     #[must_use]
     pub fn packet_mix(&self) -> Option<PacketMix> {
         let (mut packets, mut payload, mut short) = (0.0, 0.0, 0.0);
@@ -116,8 +117,9 @@ impl Scenario {
         })
     }
 
-    /// Returns the cost of BFC in each kind of switch, for packets of `mean_bytes` on average.
-    // BFC-16, BFC-53
+    /// Returns the cost of BFC in each kind of switch, if packets have `mean_bytes` bytes on
+    /// average.
+    // BFC-16, BFC-53: flow table, recirculation
     #[must_use]
     pub fn resources(&self, mean_bytes: f64) -> Vec<SwitchResources> {
         let config = self.spec.configure(&self.graph).switch;

@@ -1,4 +1,4 @@
-//! Runs one scenario and writes its results into a directory.
+//! Runs one scenario, and writes its results into a directory.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -34,14 +34,14 @@ pub struct Options<'a> {
     pub out_dir: PathBuf,
     /// True: write into the directory even if it contains files that are not results.
     pub force: bool,
-    /// Hash of all inputs that the result depends on. The caller computes it; the summary contains
-    /// it.
+    /// Hash of all inputs on which the result depends. The caller computes it, and the summary
+    /// contains it.
     pub key: Option<String>,
     /// Number of threads that the run may use.
     pub threads: Threads,
-    /// Called regularly with the progress of the run.
+    /// Callback that receives the progress of the run at regular intervals.
     pub progress: Option<&'a mut dyn FnMut(&Progress)>,
-    /// The caller sets this to end the run early and keep its results so far.
+    /// Flag that the caller sets to end the run early. The results until then are kept.
     pub interrupt: Option<&'a AtomicBool>,
 }
 
@@ -55,8 +55,8 @@ impl fmt::Debug for Options<'_> {
     }
 }
 
-/// A function that executes a plan: the simulator or another engine. Its error is a message for
-/// users.
+/// A function that executes a plan: the simulator or another simulation engine. Its error is a
+/// message for users.
 pub trait Engine:
     FnOnce(Plan, &mut dyn Recorder, &mut dyn FnMut(&Progress) -> bool) -> Result<Outcome, String>
 {
@@ -80,22 +80,22 @@ pub enum RunError {
     /// The results could not be written.
     #[error("{0}")]
     Results(results::Error),
-    /// The generator of flows failed during the run.
+    /// The flow generator failed during the run.
     #[error("the traffic ended early: {0}")]
     Traffic(String),
-    /// The engine returned an error.
+    /// The simulation engine returned an error.
     #[error("{0}")]
     Other(String),
-    /// The engine panicked: a bug in Backwater.
+    /// The simulation engine panicked, because of a bug in Backwater.
     #[error(
         "the simulator broke down: {message}\nThis is a mistake in backwater {}, not in your \
          scenario. Please report it with the scenario (hash {scenario_hash:016x}, seed \
          {seed}).", env!("CARGO_PKG_VERSION")
     )]
     Engine {
-        /// The message of the panic.
+        /// Message of the panic.
         message: String,
-        /// [`Scenario::hash`].
+        /// Hash of the scenario, see [`Scenario::hash`].
         scenario_hash: u64,
         /// Seed of the run.
         seed: u64,
@@ -103,7 +103,7 @@ pub enum RunError {
 }
 
 impl RunError {
-    /// The error number of the operating system, if the system reported the error.
+    /// The error number (`errno`) of the operating system, if the system reported the error.
     #[must_use]
     pub fn errno(&self) -> Option<i32> {
         match self {
@@ -113,7 +113,7 @@ impl RunError {
     }
 }
 
-/// Passes records to the writer, and sets `failed` if the writer has an error.
+/// Passes rows to the writer of results, and sets `failed` if the writer has an error.
 struct Recording {
     writer: Writer,
     failed: Rc<Cell<bool>>,
@@ -126,9 +126,9 @@ impl Recorder for Recording {
     }
 }
 
-/// Returns the links whose frames are captured. They are named by both ends, parallel links also by
-/// their number.
-// RCD-31
+/// Returns the links whose frames are captured. A link is identified by its two nodes; a parallel
+/// link also by its index.
+// RCD-31: capture of frames
 fn captured(spec: &crate::spec::Spec, graph: &Graph) -> Vec<results::CapturedLink> {
     let listed = spec
         .record
@@ -148,7 +148,7 @@ fn captured(spec: &crate::spec::Spec, graph: &Graph) -> Vec<results::CapturedLin
 }
 
 /// Returns the ends of parallel links (several links between the same two nodes).
-// TOP-05: parallel links have numbers
+// TOP-05: parallel links have an index
 fn parallel_ends(graph: &Graph) -> Vec<results::ParallelEnd> {
     let mut ends = Vec::new();
     for node in graph.node_ids() {
@@ -173,8 +173,8 @@ fn parallel_ends(graph: &Graph) -> Vec<results::ParallelEnd> {
 }
 
 impl Scenario {
-    /// Returns a hash of all values of the scenario. It does not depend on how the file is written.
-    /// It is equal for equal scenarios with the same version of Backwater.
+    /// Returns a hash of all values of the scenario. Two files with the same values have the same
+    /// hash, if the version of Backwater is the same.
     #[must_use]
     pub fn hash(&self) -> u64 {
         let text = format!("{:?}", self.spec);
@@ -182,7 +182,7 @@ impl Scenario {
             .fold(0, |hash, byte| mix64(hash ^ u64::from(byte)))
     }
 
-    /// Returns the facts that the writer of results needs.
+    /// Returns the properties of the run that the writer of results needs.
     #[must_use]
     pub fn info(&self) -> RunInfo {
         let spec = &self.spec;
@@ -217,7 +217,8 @@ impl Scenario {
             workloads: spec.workloads.iter().map(|w| w.name.clone()).collect(),
             measure_from_ps: spec.run.warmup_ps,
             fct_acked: spec.run.fct_acked,
-            // TOP-27: workloads send until the run ends, independent of the windows of traffic
+            // TOP-27: workloads send until the end of the run, independent of the windows of
+            // traffic
             measure_to_ps: last_arrival_ps(&spec.traffic)
                 .filter(|_| spec.workloads.is_empty())
                 .map(|to| to.min(spec.run.until_ps)),
@@ -235,20 +236,19 @@ impl Scenario {
 
     /// Runs the scenario and writes its results.
     ///
-    /// # Errors
-    /// The scenario cannot be built, the results cannot be written, or the engine fails. Then the
-    /// directory contains no incomplete files.
+    /// The scenario cannot be built, the results cannot be written, or the simulation engine fails.
+    /// In these cases the directory contains no incomplete files.
     pub fn run(&self, options: Options<'_>) -> Result<Summary, RunError> {
         self.run_by(options, |plan, recorder, watch| {
             Ok(engine::run(plan, recorder, watch))
         })
     }
 
-    /// Runs the scenario as [`Scenario::run`] does, with another engine. The engine must call the
-    /// recorder and the progress function as the simulator does.
+    /// Runs the scenario as [`Scenario::run`] does, with another simulation engine. The engine must
+    /// call the recorder and the progress function as the simulator does.
     ///
     /// # Errors
-    /// Those of [`Scenario::run`], and [`RunError::Other`] with the error of the engine.
+    /// The errors of [`Scenario::run`], and [`RunError::Other`] with the error of the engine.
     pub fn run_by(&self, options: Options<'_>, engine: impl Engine) -> Result<Summary, RunError> {
         let built = self.build().map_err(RunError::Build)?;
         let info = RunInfo {
@@ -276,8 +276,8 @@ impl Scenario {
             threads: options.threads,
             ..built.plan
         };
-        // A panic must not end a whole comparison. After a panic the recording is dropped and its
-        // files are removed, so no code sees data that the panic left inconsistent.
+        // A panic must not end a comparison of many runs. After a panic the recording is dropped
+        // and its files are removed, so no code uses data that the panic left inconsistent.
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             engine(plan, &mut recording, &mut watch)
         }));
@@ -301,15 +301,15 @@ impl Scenario {
             .map_err(RunError::Results)
     }
 
-    /// Returns a warning for each mechanism that the scenario selects and that never acted in the
-    /// run. PFC and its watchdog are exempt, because they act only if another mechanism does not
-    /// suffice.
+    /// Returns a warning for each mechanism that the scenario selects but that had no effect in the
+    /// run. PFC and its watchdog are exempt, because they act only if another mechanism is not
+    /// sufficient.
     fn idle(&self, outcome: &Outcome) -> Vec<String> {
         let scheme = &self.spec.scheme;
         let counters = &outcome.counters;
         let mut warnings = link_warnings(outcome, self.info().paths_change);
         let switch = self.spec.configure(&self.graph).switch;
-        // BFC-31
+        // BFC-31: lost pause and resume frames are not repeated
         if let (Ending::Stalled, Some(hop)) = (outcome.ending, switch.hop.declaration())
             && let Some(repair) = hop.repair()
         {
@@ -367,8 +367,8 @@ impl Scenario {
     }
 }
 
-/// Adds the key that allows losses to the messages of the check `lossless`.
-// AUD-05: run.on_loss
+/// Adds the key `run.on_loss` to the messages of the check `lossless`.
+// AUD-05: `on_loss` makes losses warnings
 fn name_the_key(outcome: &mut Outcome) {
     for violation in &mut outcome.violations {
         if violation.check == "lossless" {
@@ -379,13 +379,13 @@ fn name_the_key(outcome: &mut Outcome) {
 
 /// Removes the violations of the check `lossless` and returns their messages, which become
 /// warnings.
-// AUD-05: run.on_loss = "warn"
+// AUD-05: losses as warnings
 fn allowed_losses(outcome: &mut Outcome) -> Vec<String> {
     let lost = outcome.violations.extract_if(.., |v| v.check == "lossless");
     lost.map(|v| v.message).collect()
 }
 
-/// Returns warnings about failures of links that did not occur, and about deadlocks.
+/// Returns warnings if the run ended before the configured link failures, or had deadlocks.
 fn link_warnings(outcome: &Outcome, links_change: bool) -> Vec<String> {
     let mut warnings = Vec::new();
     if links_change && outcome.counters.link_changes == 0 {
@@ -401,7 +401,7 @@ fn link_warnings(outcome: &Outcome, links_change: bool) -> Vec<String> {
     warnings
 }
 
-/// Returns a problem as one line, for the summary of a run.
+/// Formats a problem as one line, for the summary of a run.
 fn one_line(problem: &Problem) -> String {
     match &problem.at {
         Some(at) => {
@@ -443,7 +443,7 @@ fn node_info(spec: &TopologySpec, graph: &Graph, node: NodeId) -> NodeInfo {
     }
 }
 
-/// Returns the name of a tier of nodes in this kind of topology.
+/// Returns the name of a tier of nodes (such as "leaf") in this kind of topology.
 fn tier(spec: &TopologySpec, level: u8) -> String {
     let names: &[&str] = match spec {
         TopologySpec::Star { .. } | TopologySpec::Dumbbell { .. } => &["host", "switch"],

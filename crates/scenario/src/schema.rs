@@ -1,4 +1,4 @@
-//! The JSON Schema (2020-12) of a scenario, from the declarations of its keys.
+//! The JSON Schema (2020-12) of a scenario, generated from the declarations of its keys.
 
 use dataplane::param::{Fallback, Kind, Param};
 use serde_json::{Map, Value, json};
@@ -8,12 +8,13 @@ use crate::keys::{ROOT, RUN, SWITCH, TOPOLOGY, TRAFFIC, Variants, WORKLOAD};
 use crate::scheme;
 use crate::units::{Dimension, RATE, SIZE, TIME};
 
-/// Digits, a point and an exponent, as [`crate::units`] reads them.
+/// Regular expression of a decimal number as [`crate::units`] parses it: digits, point and
+/// exponent.
 const DECIMAL: &str = r"\s*(\d[\d_]*\.?[\d_]*|\.\d[\d_]*)([eE][+-]?\d+)?\s*";
 
-/// Returns the JSON Schema of a scenario, with all keys, the kinds of their values, words, ranges
-/// of numbers, and defaults. Only [`crate::Scenario`] checks rules that depend on several keys, on
-/// the network, or on the range of a quantity with a unit.
+/// Returns the JSON Schema of a scenario with all keys, the types of their values, words, ranges of
+/// numbers, and defaults. Rules that depend on several keys, on the network, or on the range of a
+/// quantity with a unit are not in the schema; only [`crate::Scenario`] checks them.
 #[must_use]
 pub fn schema() -> Value {
     let mut top = object(ROOT);
@@ -53,7 +54,7 @@ pub fn schema() -> Value {
     top
 }
 
-/// A table with these keys and no others.
+/// Returns the schema of a table that allows only these keys.
 fn object(params: &[Param]) -> Value {
     let properties = params
         .iter()
@@ -80,7 +81,7 @@ fn acts_always(param: &Param) -> bool {
     param.acts == dataplane::param::Acts::Always
 }
 
-/// Tables that are selected by the value of a key.
+/// Returns the schema of a table whose kind one of its keys selects.
 fn variants(variants: &Variants) -> Value {
     let each = variants.each.iter().map(|variant| {
         let params = [variants.common, variant.params].concat();
@@ -96,7 +97,7 @@ fn variants(variants: &Variants) -> Value {
     json!({ "type": "object", "oneOf": each.collect::<Vec<_>>() })
 }
 
-/// The value of a key.
+/// Returns the schema of the value of a key.
 fn property(param: &Param) -> Value {
     let mut schema = kind(&param.kind);
     if !param.words.is_empty() {
@@ -154,20 +155,20 @@ fn kind(of: &Kind) -> Value {
     }
 }
 
-/// A number with a unit.
+/// Returns the schema of a number with a unit.
 fn quantity(of: &Dimension) -> Value {
     let units: Vec<&str> = of.unit_names().collect();
     json!({ "type": "string", "pattern": format!("^{DECIMAL}({})\\s*$", units.join("|")) })
 }
 
-/// A value written as TOML.
+/// Parses a value that is written as TOML.
 fn node(toml: &str) -> Node {
     let table = document::built_in("default", format!("value = {toml}"));
     let entry = table.get("value").expect("it has just been written");
     entry.node.clone()
 }
 
-/// A value of TOML as JSON.
+/// Converts a TOML value to JSON.
 fn json_of(node: &Node) -> Value {
     match &node.value {
         document::Value::String(text) => json!(text),

@@ -1,4 +1,4 @@
-//! The facts about the network on which a scheme depends.
+//! The properties of the network on which the configuration of a scheme depends.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::spec::Spec;
 use crate::traffic_spec::TrafficSpec;
 use crate::workload_spec::WorkloadSpec;
 
-/// Returns the facts about the network on which the scheme depends.
+/// Returns the properties of the network on which the configuration of the scheme depends.
 #[must_use]
 pub fn surroundings(spec: &Spec, graph: &Arc<Graph>) -> Around {
     let delays_ps = graph.link_ids().map(|index| graph.port(index).delay_ps);
@@ -64,13 +64,13 @@ pub fn surroundings(spec: &Spec, graph: &Arc<Graph>) -> Around {
 }
 
 impl Spec {
-    /// Returns the schemes of the switches: the main scheme, and those of `[[scheme.at]]`.
+    /// Returns the schemes of the switches: the main scheme, and the exceptions in `[[scheme.at]]`.
     pub(crate) fn schemes(&self) -> impl Iterator<Item = &SchemeSpec> {
         let others = self.scheme_at.iter().map(|at| &at.scheme);
         std::iter::once(&self.scheme).chain(others)
     }
 
-    /// Describes the switches and NICs of this network.
+    /// Returns the configuration of the switches and NICs of this network.
     #[must_use]
     pub fn configure(&self, graph: &Arc<Graph>) -> SchemeConfig {
         let around = surroundings(self, graph);
@@ -83,8 +83,8 @@ impl Spec {
     }
 }
 
-/// Returns the round trip on which an interval of the switches depends, or 0 if no interval does.
-// SPFC-18
+/// Returns the base round trip in ps if a timer of the switches depends on it, else 0.
+// SPFC-18: timer interval
 fn base_rtt_ps(spec: &Spec, graph: &Arc<Graph>) -> Time {
     let scheme = &spec.scheme;
     let victims = spec.schemes().find_map(|scheme| scheme.victims);

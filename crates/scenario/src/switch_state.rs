@@ -1,7 +1,7 @@
-//! State that the systems of the papers keep in a switch: counters, registers and their bits.
+//! State that the mechanisms of the papers keep in a switch: counters, registers and their bits.
 //!
-//! A counter counts packets, bytes or credits. A register holds anything else: the number of a
-//! queue, an address, a time, a flag.
+//! A counter counts packets, bytes or credits. A register stores any other value: a queue index, an
+//! address, a time, a flag.
 
 use dataplane::cc::ControlConfig;
 use dataplane::cc::hpcc::{Division, Reciprocals};
@@ -14,64 +14,64 @@ use dataplane::units::{Rate, Time};
 use crate::resources::SwitchKind;
 use crate::spec::Scenario;
 
-/// Bits of txBytes in a record (HPCC paper 4.1).
+/// Bits of the txBytes field in an INT record (HPCC paper 4.1).
 const HPCC_SENT_BITS: u32 = 20;
-/// Flows of an engine of HPCC's NIC (HPCC paper 4.3).
+/// Number of flows of one engine of HPCC's NIC (HPCC paper 4.3).
 const HPCC_FLOWS: u64 = 50;
-/// Default error of the table of reciprocals.
+/// Default relative error of the table of reciprocals.
 const HPCC_EPSILON: f64 = 0.01;
 
-/// Width of SPFC's Timeout Clock.
-// SPFC-45: our choice of its width
+/// Bits of SPFC's Timeout Clock (TC).
+// SPFC-45: the paper does not state the width
 const CLOCK_BITS: u64 = 16;
 
-/// State that a system keeps in one kind of switch.
+/// State that a mechanism keeps in one kind of switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SwitchState {
-    /// Name of the first such switch.
+    /// Name of the first switch of this kind.
     pub name: String,
-    /// Number of these switches.
+    /// Number of switches of this kind.
     pub count: u32,
-    /// Number of ports.
+    /// Number of ports of the switch.
     pub ports: u64,
-    /// Counters of the switch.
+    /// Number of counters in the switch.
     pub counters: u64,
-    /// Registers of the switch.
+    /// Number of registers in the switch.
     pub registers: u64,
-    /// Sum of their bits.
+    /// Total bits of the counters and registers.
     pub bits: u64,
 }
 
-/// State of HPCC in a NIC: the table of reciprocals, and one engine of flows.
-// HPCC-40
+/// State of HPCC in a NIC: the table of reciprocals, and the state of one engine for flows.
+// HPCC-40: state in the NIC
 #[derive(Clone, Debug, PartialEq)]
 pub struct NicState {
-    /// Error of the table.
+    /// Relative error of the table of reciprocals.
     pub epsilon: f64,
-    /// Integers that have a reciprocal in the table.
+    /// Number of integers with a reciprocal in the table.
     pub entries: u64,
-    /// Bits of the table.
+    /// Total bits of the table.
     pub table_bits: u64,
-    /// Flows of the engine.
+    /// Number of flows of the engine.
     pub flows: u64,
-    /// Bits of a flow in the congestion control.
+    /// Bits per flow in the congestion control.
     pub sender_bits: u64,
-    /// Bits of a flow in the flow scheduler.
+    /// Bits per flow in the flow scheduler.
     pub scheduler_bits: u64,
 }
 
-/// State that a system keeps in the switches of a scenario.
+/// State that a mechanism keeps in the switches of a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SystemState {
-    /// The paper's name of the system, in lower case.
+    /// The paper's name of the mechanism, in lower case.
     pub system: &'static str,
     /// The state in each kind of switch.
     pub switches: Vec<SwitchState>,
 }
 
 impl Scenario {
-    /// Returns the state of each system in the scheme. `destinations` is the number of hosts for
-    /// which Floodgate has memory. `None` means the hosts of the network.
+    /// Returns the state of each mechanism in the scheme. `destinations` is the number of hosts for
+    /// which Floodgate has memory; `None` is the number of hosts of the network.
     #[must_use]
     pub fn switch_states(&self, destinations: Option<u64>) -> Vec<SystemState> {
         let config = self.spec.configure(&self.graph).switch;
@@ -100,7 +100,7 @@ impl Scenario {
             .collect()
     }
 
-    /// Returns the state of HPCC in a NIC, if a sender has HPCC.
+    /// Returns the state of HPCC in a NIC, or `None` if no sender uses HPCC.
     #[must_use]
     pub fn nic_state(&self) -> Option<NicState> {
         let config = self.spec.configure(&self.graph).nic;
@@ -115,7 +115,7 @@ impl Scenario {
         })
     }
 
-    // BFC-54: a table entry has a counter and two registers
+    // BFC-54: a flow-table entry has a counter and two registers
     fn bfc_state(&self) -> Vec<SwitchState> {
         let of = |r: crate::resources::SwitchResources| SwitchState {
             counters: r.table_entries + r.counters,
@@ -125,7 +125,7 @@ impl Scenario {
             count: r.count,
             ports: r.ports.into(),
         };
-        // The mean size of packets has no effect on the state.
+        // The mean packet size has no effect on the number of bits.
         self.resources(1.0).into_iter().map(of).collect()
     }
 
@@ -143,7 +143,7 @@ impl Scenario {
     }
 }
 
-/// Counters, registers and bits.
+/// Number of counters, number of registers, and total bits.
 type Amounts = (u64, u64, u64);
 
 fn each(kinds: &[SwitchKind], state: impl Fn(&SwitchKind) -> Amounts) -> Vec<SwitchState> {
@@ -161,7 +161,8 @@ fn each(kinds: &[SwitchKind], state: impl Fn(&SwitchKind) -> Amounts) -> Vec<Swi
     kinds.iter().map(of).collect()
 }
 
-// SPFC-45: TC, IRC and SH of each ingress port, and a reset for each class that it pauses
+// SPFC-45: Timeout Clock, IRC counter and SH flag of each ingress port, and a reset flag for each
+// pausable class
 fn spfc(
     victims: &VictimConfig,
     config: &SwitchConfig,
@@ -169,12 +170,12 @@ fn spfc(
     ports: &[(Rate, Time)],
 ) -> Amounts {
     let count = ports.len() as u64;
-    // SPFC-16, SPFC-20: one more bit for each option.
+    // SPFC-16, SPFC-20: each option needs one more bit
     let options = u64::from(victims.unpaused_waits) + u64::from(victims.resumes_at_once);
     let bits: u64 = ports
         .iter()
         .map(|&(rate, _)| {
-            // IRC stops at the counting number.
+            // The IRC counter stops at the counting number.
             let number = counting_number(victims, rate, config.max_frame);
             let counter_bits = u64::from(u64::BITS - number.leading_zeros());
             CLOCK_BITS + counter_bits + 1 + pausable + options
@@ -183,7 +184,7 @@ fn spfc(
     (count, count * (2 + pausable + options), bits)
 }
 
-// HPCC-40: txBytes of an egress port, and the bytes below one of its units
+// HPCC-40: the txBytes counter of an egress port, and its bits below one INT unit
 fn hpcc(format: IntFormat, ports: u64) -> Amounts {
     let layout = match format {
         IntFormat::Exact => Layout::new(1, 16),
@@ -194,20 +195,20 @@ fn hpcc(format: IntFormat, ports: u64) -> Amounts {
     (ports, 0, ports * u64::from(bits))
 }
 
-// HPCC-40: the widths of `hardware/hpcc`
+// HPCC-40: bit widths as in `hardware/hpcc`
 fn nic_of(table: &Reciprocals) -> NicState {
     let entries = table.entries() as u64;
-    // An integer of 22 bits and a reciprocal of 32 bits for each entry and one behind the last. The
-    // first entry of each of 2048 segments.
+    // Each entry, and one additional entry at the end, has an integer of 22 bits and a reciprocal
+    // of 32 bits. For each of 2048 segments, an index stores the first entry of the segment.
     let index_bits = u64::from(u64::BITS - entries.leading_zeros());
     NicState {
         epsilon: table.epsilon(),
         entries,
         table_bits: (entries + 1) * (22 + 32) + 2048 * index_bits,
         flows: HPCC_FLOWS,
-        // Records of five links, nHop and pathID, U, W^c, incStage, lastUpdateSeq.
+        // INT records of five links, nHop and pathID, U, W^c, incStage, lastUpdateSeq.
         sender_bits: 5 * 64 + 16 + 30 + 32 + 10 + 32,
-        // W, R, the end of the flow, the acknowledged and the sent byte, credit.
+        // W, R, last byte of the flow, acknowledged byte, sent byte, credit.
         scheduler_bits: 5 * 32 + 49,
     }
 }

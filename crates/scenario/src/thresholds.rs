@@ -1,5 +1,5 @@
-//! The thresholds of a scenario in its network: the division of each kind of switch's buffer, the
-//! bytes at which an ingress is paused, the ECN thresholds, and the bandwidth-delay product for
+//! The thresholds of a scenario in its network: how the buffer of each kind of switch is divided,
+//! the bytes at which an ingress is paused, the ECN thresholds, and the bandwidth-delay product for
 //! comparison.
 
 use std::collections::BTreeMap;
@@ -17,80 +17,82 @@ use crate::in_network::longest_path;
 use crate::scheme::SchemeConfig;
 use crate::spec::Scenario;
 
-/// The thresholds of a network, and values for comparison.
+/// The thresholds in the switches of a network, and values for comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Thresholds {
     /// Number of hosts.
     pub hosts: u32,
     /// Rate of the slowest host link, bits per second.
     pub host_bps: u64,
-    /// Largest base round trip between two hosts in ps: a full frame, an ACK back, and no queues.
+    /// Largest base round trip between two hosts in ps: a full frame, and an ACK back, with empty
+    /// queues.
     pub base_rtt_ps: Time,
-    /// Round trip that the congestion controls use in ps, if it is the same for all.
+    /// Round trip that the congestion control assumes in ps, if it is the same for all flows.
     pub control_rtt_ps: Option<Time>,
     /// Maximum number of switches on a shortest path between two hosts.
     pub hops: usize,
-    /// Bytes of the largest frame, with headers and INT.
+    /// Bytes of the largest frame, including headers and INT.
     pub frame_bytes: u16,
-    /// Bytes of an ACK.
+    /// Bytes of an ACK frame.
     pub ack_bytes: u16,
-    /// Shortest timeout of a sender, ps.
+    /// Shortest retransmission timeout of a sender, ps.
     pub timeout_ps: Option<Time>,
-    /// Admission when the buffer is full.
+    /// Rule that admits packets to the buffer, and the reaction to a full buffer.
     pub admission: Admission,
     /// Number of classes that PFC pauses.
     pub pausable_classes: usize,
-    /// Each kind of switch, distinguished by its ports.
+    /// The thresholds of each kind of switch. Switches with equal ports are one kind.
     pub switches: Vec<SwitchThresholds>,
 }
 
-/// The thresholds of switches with the same ports.
+/// The thresholds of switches with equal ports.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SwitchThresholds {
-    /// Name of the first such switch.
+    /// Name of the first switch of this kind.
     pub name: String,
-    /// Number of these switches.
+    /// Number of switches of this kind.
     pub count: u32,
     /// Size of the buffer in bytes.
     pub buffer_bytes: u64,
-    /// Sum of the reserves of all ingresses in bytes.
+    /// Sum of the reserved bytes of all ingresses.
     pub reserved_bytes: u64,
-    /// Sum of all headroom in the buffer in bytes.
+    /// Sum of the headroom of all ingresses in bytes.
     pub headroom_bytes: u64,
-    /// Bytes of the shared pool. Negative if the rest needs more than the buffer.
+    /// Bytes of the shared pool: buffer minus reserved bytes and headroom. Negative if the buffer
+    /// is too small.
     pub shared_bytes: i64,
-    /// Bytes that all victim ports together may store outside the pool.
+    /// Bytes that all victim ports together may store outside the shared pool.
     pub beside_bytes: u64,
-    /// Bytes of an ingress in the pool at which it is paused, if only this ingress has bytes there.
+    /// Bytes in the shared pool at which an ingress is paused, if no other ingress uses the pool.
     pub xoff_alone_bytes: Option<u64>,
-    /// Bytes of each ingress in the pool at which it is paused, if all ingresses have equally many.
+    /// Bytes in the shared pool at which each ingress is paused, if all ingresses use equally many.
     pub xoff_all_bytes: Option<u64>,
-    /// The ports, grouped by their properties.
+    /// The thresholds of the ports, grouped by equal properties.
     pub ports: Vec<PortThresholds>,
 }
 
-/// The thresholds of equal ports of a switch.
+/// The thresholds of ports with equal properties.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PortThresholds {
-    /// Number of these ports.
+    /// Number of ports with these properties.
     pub count: u32,
-    /// Rate of the link, bits per second.
+    /// Rate of the port's link, bits per second.
     pub rate_bps: u64,
-    /// Propagation delay of the link, ps.
+    /// Propagation delay of the port's link, ps.
     pub delay_ps: Time,
-    /// True if the link leads to a host.
+    /// True if the port leads to a host.
     pub to_host: bool,
-    /// Headroom of the ingress, if PFC pauses it.
+    /// Headroom of the ingress in bytes, if PFC can pause the port's neighbour.
     pub headroom_bytes: Option<u64>,
-    /// ECN thresholds of the egress, if any.
+    /// ECN thresholds of the egress queues, if the switch marks packets.
     pub ecn: Option<Red>,
-    /// Bytes and timer (ps) of the replay buffer, if the link repeats lost frames.
+    /// Bytes and timeout (ps) of the replay buffer, if the link retransmits lost frames.
     pub replay: Option<(u64, Time)>,
 }
 
 impl Scenario {
-    /// Computes the thresholds.
-    // SW-11, SW-13, SW-18, SW-19, SW-31
+    /// Computes the thresholds of all kinds of switches.
+    // SW-11, SW-13, SW-18, SW-19, SW-31: division of the buffer
     #[must_use]
     pub fn thresholds(&self) -> Thresholds {
         let (spec, graph) = (&self.spec, &self.graph);
@@ -119,7 +121,7 @@ impl Scenario {
 }
 
 impl Thresholds {
-    /// Converts the thresholds to JSON for programs: names with units, and null for missing values.
+    /// Converts the thresholds to JSON. Names contain units, and missing values are null.
     #[must_use]
     pub fn to_json(&self) -> Value {
         json!({
@@ -157,7 +159,7 @@ fn port(p: &PortThresholds) -> Value {
     })
 }
 
-/// Describes the admission and its parameters.
+/// Converts the admission rule and its parameters to JSON.
 fn admission(admission: &Admission) -> Value {
     let factor = |alpha: Alpha| f64::from(alpha.0) / f64::from(1u32 << 16);
     match *admission {
@@ -245,7 +247,7 @@ fn one(name: String, count: u32, kind: &[Kind], config: &SwitchConfig) -> Switch
             to_host,
             headroom_bytes: pfc.map(|pfc| headroom_of(config, &pfc, link)),
             ecn: config.ecn.as_ref().map(|ecn| ecn.at(link.0)),
-            // LLR-11, LLR-12
+            // LLR-11, LLR-12: replay buffer and timeout
             replay: config.link.replay.map(|replay| {
                 let frame = config.max_frame;
                 let bytes = replay.bytes_of(link.0, delay_ps, frame);
@@ -272,8 +274,9 @@ fn one(name: String, count: u32, kind: &[Kind], config: &SwitchConfig) -> Switch
     }
 }
 
-/// Returns the bytes in the pool at which each of `ingresses` equally full ingresses is paused.
-// SW-13, SW-18
+/// Returns the bytes in the shared pool at which each of `ingresses` ingresses with equal bytes is
+/// paused.
+// SW-13, SW-18: threshold of PFC
 fn xoff_bytes(config: &SwitchConfig, pfc: &Pfc, ports: u64, shared: u64, ingresses: u64) -> u64 {
     let threshold = match pfc.threshold {
         PfcThreshold::Static(bytes) => bytes,
@@ -287,8 +290,8 @@ fn xoff_bytes(config: &SwitchConfig, pfc: &Pfc, ports: u64, shared: u64, ingress
     threshold.min(shared.saturating_sub(kept) / ingresses.max(1))
 }
 
-/// Solves `x = α (shared − n x)`: the bytes of each of `n` ingresses when they reach a dynamic
-/// threshold.
+/// Solves x = α (shared − n x) for x: the bytes of each of `n` equal ingresses when they reach a
+/// dynamic threshold.
 pub(crate) fn together(alpha: Alpha, shared: u64, n: u64) -> u64 {
     let (alpha, whole) = (u128::from(alpha.0), 1u128 << 16);
     (u128::from(shared) * alpha / (whole + u128::from(n) * alpha)) as u64

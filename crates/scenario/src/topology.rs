@@ -1,5 +1,5 @@
-//! `[topology]`: converts TOML to a [`TopologySpec`] and reports the errors that do not need a
-//! graph.
+//! Reads `[topology]`: converts TOML to a [`TopologySpec`], and reports errors that are visible
+//! before the network is built.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::units::{RATE, TIME};
 /// Maximum number of links of a scenario.
 const MAX_LINKS: u64 = 4_000_000;
 
-/// Returns all kinds of topology: name, description and keys.
+/// Returns the name and the description (with keys) of each kind of topology.
 #[must_use]
 pub fn topologies() -> Vec<(&'static str, String)> {
     let told = |variant: &Variant| {
@@ -50,7 +50,7 @@ pub(crate) fn read(root: &Section<'_>) -> Option<TopologySpec> {
             word => regular(&section, word, &values),
         }
     });
-    // `failures.rs` reads these keys, because they need the network.
+    // `failures.rs` reads these keys, because it needs the built network.
     for param in TOPOLOGY.common {
         section.entry(param.key);
     }
@@ -89,7 +89,7 @@ pub fn hosts(spec: &TopologySpec) -> u64 {
     }
 }
 
-/// Reads a link from the values of its table.
+/// Creates a link from the values of its table.
 fn link(values: &Values) -> LinkSpec {
     LinkSpec {
         rate: Rate::from_bps(values.rate("rate")),
@@ -98,7 +98,7 @@ fn link(values: &Values) -> LinkSpec {
     }
 }
 
-/// Reads a link of the upper tiers. The default is the host link.
+/// Reads the link of an upper tier. If it is not set, returns the host link.
 fn upper(section: &Section<'_>, values: &Values, key: &str, base: LinkSpec) -> LinkSpec {
     if let Some(given) = values.some_table(key) {
         return link(&given);
@@ -118,7 +118,7 @@ fn upper(section: &Section<'_>, values: &Values, key: &str, base: LinkSpec) -> L
     base
 }
 
-/// Refuses networks whose numbers of hosts, links or ports are too large.
+/// Reports an error if the number of hosts, links or ports of the network is too large.
 fn check_totals(section: &Section<'_>, hosts: u64, links: u64, ports: u64, blame: &str) -> bool {
     let (what, number, limit) = if hosts > MAX_HOSTS {
         ("hosts", hosts, MAX_HOSTS)
@@ -138,7 +138,7 @@ fn check_totals(section: &Section<'_>, hosts: u64, links: u64, ports: u64, blame
     false
 }
 
-/// Reads a regular shape, which a few numbers define.
+/// Reads a regular topology, which is defined by a few numbers.
 fn regular(section: &Section<'_>, kind: &str, values: &Values) -> Option<TopologySpec> {
     let number = |key: &str| values.count(key) as u32;
     let host_link = link(&values.table("link"));
@@ -199,7 +199,7 @@ fn regular(section: &Section<'_>, kind: &str, values: &Values) -> Option<Topolog
     buildable(section, &spec).then_some(spec)
 }
 
-/// Reads servers with GPUs.
+/// Reads a topology of servers with GPUs.
 fn servers(wiring: Wiring, values: &Values, host_link: LinkSpec, uplink: LinkSpec) -> TopologySpec {
     let number = |key: &str| values.count(key) as u32;
     let segment = values.some_count("servers_per_segment");
@@ -217,7 +217,7 @@ fn servers(wiring: Wiring, values: &Values, host_link: LinkSpec, uplink: LinkSpe
     })
 }
 
-/// Refuses numbers that define no valid network, or one that is too large.
+/// Reports numbers for which no valid network exists, and networks that are too large.
 fn buildable(section: &Section<'_>, spec: &TopologySpec) -> bool {
     if let Some((key, message, hint)) = indivisible(spec) {
         section.complain(key, message, hint);
@@ -229,7 +229,7 @@ fn buildable(section: &Section<'_>, spec: &TopologySpec) -> bool {
     check_totals(section, hosts(spec), links, ports, blame)
 }
 
-/// Returns the key of a number that cannot be divided as the topology requires, a message and a
+/// If a number is not divisible as the topology requires, returns its key, an error message and a
 /// hint.
 fn indivisible(spec: &TopologySpec) -> Option<(&'static str, String, &'static str)> {
     match *spec {
@@ -264,10 +264,10 @@ fn indivisible(spec: &TopologySpec) -> Option<(&'static str, String, &'static st
     }
 }
 
-/// Returns the number of links, the largest number of ports of a switch, and the key that an error
-/// refers to. `None`: the ranges of the keys are a sufficient limit.
+/// Returns the number of links, the largest number of ports of a switch, and the key for error
+/// messages. `None`: the ranges of the keys are a sufficient limit.
 fn links_and_ports(spec: &TopologySpec) -> Option<(u64, u64, &'static str)> {
-    // Each factor is below 2^16, so a product of three fits.
+    // Each factor is below 2^16, so a product of three fits into 64 bits.
     Some(match *spec {
         TopologySpec::Dumbbell { left, right, .. } => (0, u64::from(left.max(right)) + 1, "left"),
         TopologySpec::LeafSpine {
@@ -321,7 +321,7 @@ fn links_and_ports(spec: &TopologySpec) -> Option<(u64, u64, &'static str)> {
     })
 }
 
-/// Returns names of nodes, from a list or from their number.
+/// Returns the names of nodes, from a list of names or from a number of nodes.
 fn node_names(
     section: &Section<'_>,
     values: &Values,
@@ -354,7 +354,7 @@ fn name_of(value: &Value) -> Option<String> {
     }
 }
 
-/// Reads nodes and links that are listed one by one.
+/// Reads a topology whose nodes and links are listed individually.
 fn links(section: &Section<'_>, values: &Values) -> Option<TopologySpec> {
     let hosts = node_names(section, values, "hosts", "h")?;
     let switches = node_names(section, values, "switches", "s")?;
@@ -380,7 +380,7 @@ fn links(section: &Section<'_>, values: &Values) -> Option<TopologySpec> {
     })
 }
 
-/// Reads one item of `links`.
+/// Reads one entry of `links`.
 fn one_link(
     section: &Section<'_>,
     values: &Values,
@@ -402,7 +402,7 @@ fn one_link(
     Some((a, b, link(values)))
 }
 
-/// Returns the index of the node at an end of a link.
+/// Returns the index of the node at one end of a link.
 fn end(
     section: &Section<'_>,
     values: &Values,
@@ -422,7 +422,7 @@ fn end(
     found
 }
 
-/// Reports hosts that have no link or cannot be reached, and switches with too many ports.
+/// Reports hosts without a link, unreachable hosts, and switches with too many ports.
 fn connected(
     section: &Section<'_>,
     hosts: &[String],
@@ -439,7 +439,8 @@ fn connected(
     let mut open = vec![0u32];
     reached[0] = true;
     while let Some(node) = open.pop() {
-        // Hosts do not forward: the search continues only from the first host.
+        // Hosts do not forward packets: apart from the first host, the search does not continue at
+        // hosts.
         if (node as usize) < hosts.len() && node != 0 {
             continue;
         }
@@ -453,7 +454,8 @@ fn connected(
         .filter(|&h| !reached[h])
         .map(|h| hosts[h].as_str())
         .collect();
-    // TOP-06: if links join hosts, the traffic decides which hosts must reach each other
+    // TOP-06: if links connect hosts directly, only hosts with traffic between them must reach each
+    // other
     let hosts_alone = |&&(a, b, _): &&(u32, u32, LinkSpec)| a.max(b) < hosts.len() as u32;
     let has_cables = links.iter().filter(hosts_alone).count() > 0;
     if !lost.is_empty() && !has_cables {

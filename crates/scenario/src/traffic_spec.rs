@@ -1,4 +1,4 @@
-//! `[[traffic]]`: which hosts send which flows, and when, as the scenario describes it.
+//! Reads `[[traffic]]`: which hosts send which flows, and when.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,10 +20,10 @@ mod files;
 /// Maximum number of entries of `[[traffic]]`.
 const MAX_SOURCES: usize = 256;
 
-/// The links to which a load refers.
+/// The links whose capacity is the reference of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoadOf {
-    /// All links of a kind.
+    /// All links of a kind: host links or links of the core.
     Links(CapacityOf),
     /// The links of the senders, if the pattern lists senders.
     Senders,
@@ -31,48 +31,49 @@ pub enum LoadOf {
     Receivers,
 }
 
-/// Frequency of arrivals.
+/// How often flows (or events of several flows) arrive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Frequency {
-    /// Arrivals that load these links by this fraction.
+    /// Arrivals that load links to this fraction of their capacity.
     Load {
-        /// Payload divided by capacity.
+        /// Payload rate divided by capacity.
         fraction: f64,
-        /// Links to whose capacity the load refers.
+        /// Links whose capacity is the reference.
         of: LoadOf,
     },
     /// Mean time between arrivals, ps.
     Every(u64),
 }
 
-/// One entry of `[[traffic]]`.
+/// One entry of `[[traffic]]`: a source of flows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrafficSpec {
     /// Name of the source.
     pub name: String,
     /// Sources and destinations of flows.
     pub pattern: Pattern,
-    /// Sizes of flows. `None` for lists and for incasts with a total.
+    /// Sizes of flows. `None` for lists of flows, and for incasts with a total size.
     pub sizes: Option<Sizes>,
-    /// Kind and frequency of arrivals. `None`: once, at the start of the window.
+    /// Distribution and frequency of arrivals. `None`: flows start once, at the start of the time
+    /// window.
     pub arrivals: Option<(ArrivalKind, Frequency)>,
-    /// Window in which flows start, ps: start (included) and end (not included).
+    /// Time window in which flows start, ps: start (included) and end (not included).
     pub window_ps: (u64, u64),
     /// Traffic class.
     pub class: u8,
-    /// Maximum number of arrivals.
+    /// Maximum number of arrivals, if limited.
     pub limit: Option<u64>,
 }
 
-/// Context for reading traffic.
+/// Context for reading `[[traffic]]`.
 pub(crate) struct Around<'a> {
-    /// The network, or `None` if the topology has errors. Then hosts are not checked.
+    /// The network, or `None` if the topology has errors. Without a network, hosts are not checked.
     pub graph: Option<&'a Graph>,
-    /// Folder for relative file names.
+    /// Folder to which relative file names refer.
     pub base: &'a Path,
 }
 
-/// Reads all of `[[traffic]]`.
+/// Reads all entries of `[[traffic]]`.
 pub(crate) fn read(root: &Section<'_>, around: &Around<'_>) -> Vec<TrafficSpec> {
     let example = "[[traffic]] with name, pattern, sizes, load and window";
     if root.entry("traffic").is_none() && !root.has("workload") {
@@ -141,7 +142,7 @@ fn source(s: &Section<'_>, around: &Around<'_>) -> Option<TrafficSpec> {
     })
 }
 
-/// Returns the reason why a key has no effect with the other keys of the source.
+/// Returns the reason why a key has no effect with the other keys of the entry.
 fn useless(s: &Section<'_>, pattern: &str, key: &str) -> Option<&'static str> {
     let given = |key| s.table.get(key).is_some();
     let arrives = given("load") || given("every") || pattern == "uniform";
@@ -166,7 +167,7 @@ fn useless(s: &Section<'_>, pattern: &str, key: &str) -> Option<&'static str> {
     }
 }
 
-/// Reads the sources and destinations of the flows.
+/// Reads the pattern of sources and destinations of flows.
 fn pattern(s: &Section<'_>, word: &str, values: &Values, around: &Around<'_>) -> Option<Pattern> {
     let scope = match values.is("scope", "inter-rack") {
         true => Scope::InterRack,
@@ -188,7 +189,7 @@ fn pattern(s: &Section<'_>, word: &str, values: &Values, around: &Around<'_>) ->
             with_replacement: values.flag("with_replacement"),
             scope,
         }),
-        // TRA-22
+        // TRA-22: chosen hosts
         "between" => {
             let senders = group(s, "senders", values, around);
             let receivers = group(s, "receivers", values, around);
@@ -208,7 +209,7 @@ fn pattern(s: &Section<'_>, word: &str, values: &Values, around: &Around<'_>) ->
                 let sites = sites as u32;
                 return Some(Pattern::Sites { sites });
             }
-            // TRA-23
+            // TRA-23: excluded hosts
             match values.some_list("exclude") {
                 None => Pattern::Uniform { scope },
                 Some(list) => {
@@ -223,7 +224,7 @@ fn pattern(s: &Section<'_>, word: &str, values: &Values, around: &Around<'_>) ->
     })
 }
 
-/// Returns the number of a host.
+/// Returns the index of the host that a value identifies.
 fn host(s: &Section<'_>, key: &str, value: &Value, around: &Around<'_>) -> Option<u32> {
     match around.graph {
         Some(graph) => hosts::read(s, key, value, graph).map(|node| node.bits()),
@@ -232,7 +233,7 @@ fn host(s: &Section<'_>, key: &str, value: &Value, around: &Around<'_>) -> Optio
     }
 }
 
-/// Returns the numbers of listed hosts.
+/// Returns the indices of the hosts in a list.
 fn listed_hosts(
     s: &Section<'_>,
     key: &str,
@@ -247,7 +248,7 @@ fn listed_hosts(
     list.iter().map(|one| host(s, key, one, around)).collect()
 }
 
-/// Returns the hosts of a list, or of a first host and a number of hosts.
+/// Returns the hosts of a list, or of a range (first host and number of hosts).
 fn group(
     s: &Section<'_>,
     key: &'static str,
@@ -272,7 +273,7 @@ fn group(
     Some((first..first + number as u32).collect())
 }
 
-/// Reads the sizes of flows.
+/// Reads the sizes of flows: a distribution, a fixed size, or a file.
 fn sizes(s: &Section<'_>, values: &Values, around: &Around<'_>) -> Option<Sizes> {
     match (values.get("sizes"), values.some_size("size")) {
         (Some(Value::Table(given)), _) => {
@@ -312,7 +313,7 @@ fn sizes(s: &Section<'_>, values: &Values, around: &Around<'_>) -> Option<Sizes>
     }
 }
 
-/// Reads kind and frequency of the arrivals; `Some(None)`: the flows start once.
+/// Reads distribution and frequency of arrivals. Returns `Some(None)` if flows start only once.
 fn arrivals(
     s: &Section<'_>,
     pattern: &str,
@@ -343,7 +344,7 @@ fn arrivals(
     Some(Some((kind, frequency)))
 }
 
-/// Returns the kind of arrivals that holds without the key `arrivals`.
+/// Returns the distribution of arrivals if the key `arrivals` is not set.
 fn default_arrivals(s: &Section<'_>, pattern: &str, frequency: Frequency) -> ArrivalKind {
     let (kind, word, why) = match frequency {
         Frequency::Every(_) if pattern != "uniform" => {
@@ -374,7 +375,7 @@ fn load_of(s: &Section<'_>, load: &Values) -> Option<Frequency> {
     Some(Frequency::Load { fraction, of })
 }
 
-/// Reads the flows of a list, from the scenario or from a file.
+/// Reads a list of flows, from the scenario or from a file.
 fn listed(s: &Section<'_>, values: &Values, around: &Around<'_>) -> Option<Vec<ListedFlow>> {
     if let Some(name) = text(values, "file") {
         return files::flows(s, name, around);
@@ -403,14 +404,14 @@ fn one_flow(s: &Section<'_>, values: &Values, around: &Around<'_>) -> Option<Lis
         bytes: values.size("bytes"),
         start_ps: values.some_time("start").unwrap_or(0),
         class: values.some_count("class").map(|class| class as u8),
-        // TRA-19: default destination ports
+        // TRA-19: default destination port
         port: port.unwrap_or(DEFAULT_PORT),
         src_port: values.some_count("sport").map(|port| port as u16),
     })
 }
 
-/// Returns the end of the last window of arrivals in ps, or `None` if no source has arrivals over
-/// time.
+/// Returns the end of the last time window with arrivals in ps, or `None` if no source has
+/// arrivals.
 pub(crate) fn last_arrival_ps(traffic: &[TrafficSpec]) -> Option<u64> {
     let arrivals = traffic.iter().filter(|t| t.arrivals.is_some());
     arrivals.map(|t| t.window_ps.1).max()

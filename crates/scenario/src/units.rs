@@ -1,8 +1,8 @@
 //! Quantities with units: rates, times, sizes and fractions.
 //!
 //! Quantities are parsed as exact decimals and stored as integers (picoseconds, bytes, bits per
-//! second). So `"0.1us"` is exactly 100 000 ps, without binary rounding. A value that does not fit
-//! is an error; it is never rounded or wrapped.
+//! second). So `"0.1us"` is exactly 100 000 ps, without binary rounding. A value that is not a
+//! whole number of the base unit, or is too large, is an error.
 
 /// Longest time in a scenario, in ps: a million seconds.
 pub const MAX_TIME_PS: u64 = 1_000_000_000_000_000_000;
@@ -11,22 +11,22 @@ pub const MAX_SIZE_BYTES: u64 = 1_000_000_000_000_000_000;
 /// Highest rate in a scenario, in bits per second.
 pub const MAX_RATE_BPS: u64 = 1_000_000_000_000_000;
 
-/// A kind of quantity: its units, its largest value, and its texts for messages.
+/// A kind of quantity: its units, its maximum, and its texts for messages.
 #[derive(Clone, Copy, Debug)]
 pub struct Dimension {
     /// Name of the quantity in messages.
     pub noun: &'static str,
     /// Example of a valid value.
     pub example: &'static str,
-    /// Spellings of units with their values in the base unit. Output uses the first spelling of a
-    /// value.
+    /// Names of units, each with its value in the base unit. If two names have the same value,
+    /// output uses the first.
     units: &'static [(&'static str, u64)],
     /// Name of the base unit.
     base: &'static str,
     max: u64,
 }
 
-/// Bits per second.
+/// Rates, in bits per second.
 pub const RATE: Dimension = Dimension {
     noun: "rate",
     example: "\"100Gbps\"",
@@ -41,7 +41,7 @@ pub const RATE: Dimension = Dimension {
     max: MAX_RATE_BPS,
 };
 
-/// Picoseconds.
+/// Times, in picoseconds.
 pub const TIME: Dimension = Dimension {
     noun: "time",
     example: "\"1us\"",
@@ -58,7 +58,7 @@ pub const TIME: Dimension = Dimension {
     max: MAX_TIME_PS,
 };
 
-/// Bytes.
+/// Sizes, in bytes.
 pub const SIZE: Dimension = Dimension {
     noun: "size",
     example: "\"12MB\"",
@@ -84,7 +84,7 @@ struct Decimal {
     exponent: i32,
 }
 
-/// Parses the digits, point and exponent at the start of `text`. Also returns the rest of the text.
+/// Parses the digits, point and exponent at the start of `text`. Also returns the remaining text.
 fn decimal(text: &str) -> Result<(Decimal, &str), String> {
     let bytes = text.as_bytes();
     let (mut digits, mut exponent, mut seen, mut point) = (0u128, 0i32, false, false);
@@ -115,7 +115,8 @@ fn decimal(text: &str) -> Result<(Decimal, &str), String> {
     Ok((Decimal { digits, exponent }, &text[at..]))
 }
 
-/// Parses an exponent such as `e30` at the start of `text`. Also returns its length.
+/// Parses an exponent such as `e30` at the start of `text`. Returns the exponent and its length in
+/// bytes.
 fn scientific(text: &str) -> Option<(i32, usize)> {
     let rest = text.strip_prefix(['e', 'E'])?;
     let sign = usize::from(rest.starts_with(['+', '-']));
@@ -123,7 +124,7 @@ fn scientific(text: &str) -> Option<(i32, usize)> {
     if digits == 0 {
         return None;
     }
-    // An exponent that does not fit an i32 gives the same error as 10^±9999.
+    // An exponent that does not fit an i32 is handled like 10^±9999, which is out of range as well.
     let power = rest[sign..sign + digits]
         .parse::<i32>()
         .unwrap_or(9_999)
@@ -143,7 +144,7 @@ fn shorten(text: &str) -> String {
 }
 
 impl Dimension {
-    /// Parses `text` to its exact value in the base unit. The error describes what is wrong.
+    /// Parses `text` to its exact value in the base unit. The error is a message with the problem.
     pub fn parse(&self, text: &str) -> Result<u64, String> {
         let trimmed = text.trim();
         if trimmed.starts_with(['-', '\u{2212}']) {
@@ -175,12 +176,12 @@ impl Dimension {
         message
     }
 
-    /// All units.
+    /// Names of all units.
     pub fn unit_names(&self) -> impl Iterator<Item = &'static str> {
         self.units.iter().map(|(name, _)| *name)
     }
 
-    /// The largest value, in the base unit.
+    /// The largest valid value, in the base unit.
     #[must_use]
     pub const fn max(&self) -> u64 {
         self.max
@@ -190,7 +191,7 @@ impl Dimension {
         self.units.iter().any(|(name, _)| *name == unit)
     }
 
-    /// Returns digits · 10^exponent · factor as a whole number of base units.
+    /// Returns digits · 10^exponent · factor, if it is a whole number of base units.
     fn scale(&self, number: &Decimal, factor: u64, text: &str) -> Result<u64, String> {
         if number.digits == 0 {
             return Ok(0);
@@ -248,7 +249,7 @@ impl Dimension {
     }
 }
 
-/// Returns `value` / `factor` as a decimal, if that is exact.
+/// Returns `value` / `factor` as a decimal, if it has finitely many digits.
 fn exact_decimal(value: u64, factor: u64) -> Option<String> {
     let whole = value / factor;
     let mut rest = value % factor;
@@ -274,7 +275,7 @@ pub fn show_time(ps: u64) -> String {
     TIME.show(ps)
 }
 
-/// Formats a time, rounded up to a nanosecond, or from a millisecond on to a microsecond.
+/// Formats a time. It is rounded up to nanoseconds below 1 ms, and to microseconds from 1 ms.
 #[must_use]
 pub fn show_rounded(ps: u64) -> String {
     let unit = if ps < 1_000_000_000 { 1_000 } else { 1_000_000 };
@@ -293,7 +294,7 @@ pub fn show_rate(bps: u64) -> String {
     RATE.show(bps)
 }
 
-/// Parses a fraction: a percentage such as `"55%"`, or a plain number as text.
+/// Parses a fraction: a percentage such as `"55%"`, or a plain number such as `"0.55"`.
 pub fn parse_fraction(text: &str) -> Result<f64, String> {
     let trimmed = text.trim();
     let (number, percent) = match trimmed.strip_suffix('%') {

@@ -1,15 +1,14 @@
-//! Algorithms of the collectives of a scenario: their defaults, and a check if trees form a
-//! pipeline.
+//! Algorithms of the collectives of a scenario: their defaults, and a check that tree algorithms
+//! are pipelined.
 
 use traffic::collectives::Algorithm;
 use traffic::operations::CollectiveKind;
 
-/// Hint for an algorithm that is not possible.
+/// Hint for an algorithm that the collective does not support.
 pub(crate) const ALGORITHMS_HINT: &str = "docs/workloads.md lists the algorithms of each kind";
 
-/// Returns the text of an algorithm, and adds the chunks of trees if they are missing. The text is
-/// checked for a collective of this kind in a group of `members`. `None` means the default of the
-/// kind.
+/// Checks the text of an algorithm for a collective of this kind in a group of `members` ranks, and
+/// adds the number of chunks of trees if it is missing. `None` is the default algorithm.
 // OPS-63: chunks of trees
 pub(crate) fn checked_algorithm(
     kind: CollectiveKind,
@@ -29,21 +28,21 @@ pub(crate) fn checked_algorithm(
     }))
 }
 
-/// A collective with the algorithm that the scenario sets for it.
+/// A collective of the scenario with its algorithm, for checks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chosen<'a> {
     /// The algorithm with its parameters.
     pub algorithm: &'a str,
-    /// Bytes of the whole vector.
+    /// Bytes of the whole vector of the collective.
     pub bytes: u64,
-    /// Number of members of its group.
+    /// Number of members of the collective's group.
     pub members: u32,
 }
 
 impl Chosen<'_> {
-    /// Returns why the trees of this algorithm do not form a pipeline, and what to do. Returns
-    /// `None` if they do, or if there are no trees. `in_order` is true if the messages of a channel
-    /// leave one after the other.
+    /// Returns the reason why the chunks of this tree algorithm are not pipelined, and a remedy.
+    /// Returns `None` if they are pipelined, or if the algorithm has no tree. `in_order` is true if
+    /// the messages of a channel are sent one after the other.
     // OPS-63: NCCL pipelines trees
     pub fn no_pipeline(&self, in_order: bool) -> Option<(String, String)> {
         let Self {

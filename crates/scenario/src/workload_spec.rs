@@ -1,4 +1,4 @@
-//! `[[workload]]`: what ranks do together, on which hosts, and when.
+//! Reads `[[workload]]`: operations of ranks, the hosts of the ranks, and start times.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -29,7 +29,7 @@ use crate::workload_steps::{self, StepsSpec};
 /// Maximum number of entries of `[[workload]]`.
 const MAX_WORKLOADS: usize = 256;
 
-/// A collective that all ranks repeat.
+/// A collective that all ranks execute repeatedly.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CollectiveSpec {
     /// Kind of the collective.
@@ -42,20 +42,20 @@ pub struct CollectiveSpec {
     pub repeats: u32,
     /// Computation time of each rank before each repetition, ps.
     pub compute_ps: Time,
-    /// Latency of each message before it is sent, ps.
+    /// Latency that is added to each message before it is sent, ps.
     pub latency_ps: Time,
     /// Traffic class of the messages.
     pub class: u8,
-    /// When a send ends.
+    /// Event at which a send ends.
     pub send_end: SendEnd,
 }
 
-/// A file of operations. Two values are equal if their contents are equal.
+/// A workload file. Two values are equal if the contents of their files are equal.
 #[derive(Clone)]
 pub struct FileSpec {
     /// Hash of the file's bytes.
     pub hash: u64,
-    /// Contents of the file.
+    /// The parsed file.
     pub file: Arc<WorkloadFile>,
 }
 
@@ -71,12 +71,12 @@ impl PartialEq for FileSpec {
     }
 }
 
-/// The work of the ranks.
+/// The operations of the ranks of a workload.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WorkSpec {
-    /// A collective.
+    /// One collective, repeated.
     Collective(CollectiveSpec),
-    /// Steps, one after the other.
+    /// Steps that are executed one after the other.
     Steps(StepsSpec),
     /// Operations from a file.
     File(FileSpec),
@@ -87,39 +87,40 @@ pub enum WorkSpec {
 pub struct WorkloadSpec {
     /// Name of the workload.
     pub name: String,
-    /// Work of its ranks.
+    /// The operations of the ranks.
     pub work: WorkSpec,
     /// The host of each rank.
     pub hosts: Arc<[NodeId]>,
     /// Start time of all ranks, ps.
     pub start_ps: Time,
-    /// Number of GPUs per server, if messages are relayed to the receiver's rail.
+    /// Number of GPUs per server if messages are relayed inside the sender's server to the rail of
+    /// the receiver (PXN); else `None`.
     pub relay: Option<u32>,
     /// Slow ranks and random noise.
     pub stragglers: Stragglers,
-    /// Which messages share a queue pair.
+    /// Rule for the messages that share a queue pair.
     pub queue_pairs: QueuePairs,
-    /// When a receive ends.
+    /// Event at which a receive ends.
     pub receive_end: ReceiveEnd,
-    /// True if the NICs of messages determine the ports.
+    /// True if the NIC index of a message selects the port (rail) of the host.
     pub by_rail: bool,
 }
 
-/// Context for reading workloads.
+/// Context for reading `[[workload]]`.
 pub(crate) struct Around<'a> {
     /// The network, or `None` if the topology has errors.
     pub graph: Option<&'a Graph>,
-    /// The topology as the scenario describes it.
+    /// The topology as specified in the scenario.
     pub topology: Option<&'a TopologySpec>,
     /// Seed of all random decisions.
     pub seed: u64,
-    /// Folder for relative file names.
+    /// Folder to which relative file names refer.
     pub base: &'a Path,
-    /// Sources of flows. Workloads must not have their names.
+    /// Sources of flows. The names of workloads must differ from the names of sources.
     pub traffic: &'a [TrafficSpec],
 }
 
-/// Reads all of `[[workload]]`. Returns `None` if there was an error.
+/// Reads all entries of `[[workload]]`. Returns `None` after an error.
 pub(crate) fn read(root: &Section<'_>, around: &Around<'_>) -> Option<Vec<WorkloadSpec>> {
     let example = "[[workload]] with name, collective and size";
     let mut names: BTreeMap<&str, String> = BTreeMap::new();
@@ -149,7 +150,7 @@ pub(crate) fn read(root: &Section<'_>, around: &Around<'_>) -> Option<Vec<Worklo
     good.then_some(specs)
 }
 
-/// Returns the reason why a key has no effect with `steps`, or without them.
+/// Returns the reason why a key has no effect in an entry with (or without) `steps`.
 fn beside_steps(key: &str, s: &Section<'_>) -> Option<&'static str> {
     match key {
         "collective" | "algorithm" | "size" | "compute" if s.has("steps") => {
@@ -254,7 +255,7 @@ fn send_end(values: &Values) -> SendEnd {
     }
 }
 
-/// Reads a file of operations and checks all of it.
+/// Reads a workload file and checks its complete contents.
 fn file(s: &Section<'_>, name: &str, around: &Around<'_>) -> Option<FileSpec> {
     let path = around.base.join(name);
     let opened = WorkloadFile::open(&path).map_err(|error| error.to_string());
@@ -274,7 +275,7 @@ fn file(s: &Section<'_>, name: &str, around: &Around<'_>) -> Option<FileSpec> {
     }
 }
 
-/// Hashes the bytes of a file.
+/// Returns a hash of the bytes of a file.
 fn hash_of(path: &Path) -> std::io::Result<u64> {
     let mut file = File::open(path)?;
     let mut buffer = vec![0; 1 << 16];
@@ -294,7 +295,7 @@ fn hash_of(path: &Path) -> std::io::Result<u64> {
 }
 
 /// Returns the host of each rank.
-// RNK-14
+// RNK-14: placement of ranks
 fn hosts(
     s: &Section<'_>,
     values: &Values,
@@ -340,7 +341,7 @@ fn hosts(
     }
     let mut hosts: Vec<NodeId> = graph.host_ids().collect();
     if values.is("placement", "random") {
-        // Take the first hosts of a shuffle. Each workload has its own shuffle.
+        // The first hosts of a random shuffle are used. Each workload has its own shuffle.
         let mut stream = Stream::new(around.seed, entity_of(values), Purpose::Placement);
         for at in 0..hosts.len() - 1 {
             let other = at + stream.below((hosts.len() - at) as u64) as usize;
@@ -361,16 +362,17 @@ fn hosts(
     Some(hosts.into())
 }
 
-/// Returns the random entity of a workload: a hash of its name. So workloads draw independently.
-// RNK-14, OPS-70
+/// Returns the entity ID of a workload's random streams: a hash of its name. Thus workloads draw
+/// independently.
+// RNK-14, OPS-70: random draws of a workload
 fn entity_of(values: &Values) -> u64 {
     let name = params::text(values, "name").unwrap_or_default();
     let mix = |hash, byte| kernel::mix64(hash ^ u64::from(byte));
     name.bytes().fold(0, mix)
 }
 
-/// Returns the number of GPUs per server, if messages are relayed.
-// RNK-07
+/// Returns the number of GPUs per server, if messages are relayed inside the server (PXN).
+// RNK-07: relay to the receiver's rail
 fn relay(s: &Section<'_>, values: &Values, around: &Around<'_>) -> Option<Option<u32>> {
     if !values.flag("pxn") {
         return Some(None);
@@ -391,7 +393,7 @@ fn relay(s: &Section<'_>, values: &Values, around: &Around<'_>) -> Option<Option
     }
 }
 
-// OPS-70
+// OPS-70: slow ranks and noise
 fn stragglers(
     s: &Section<'_>,
     values: &Values,
@@ -449,7 +451,7 @@ fn stragglers(
 }
 
 impl WorkloadSpec {
-    /// The highest traffic class of the messages.
+    /// The highest traffic class of the workload's messages.
     #[must_use]
     pub fn max_class(&self) -> u8 {
         match &self.work {
@@ -459,8 +461,8 @@ impl WorkloadSpec {
         }
     }
 
-    /// Upper bound of the size of a message in bytes: the largest message or vector of a
-    /// collective.
+    /// Upper bound of the size of a message in bytes: the largest message, or the largest vector of
+    /// a collective.
     #[must_use]
     pub fn max_bytes(&self) -> u64 {
         match &self.work {
@@ -472,7 +474,7 @@ impl WorkloadSpec {
 }
 
 impl WorkSpec {
-    /// True if ranks may compute.
+    /// True if some rank may compute.
     fn computes(&self) -> bool {
         match self {
             Self::File(_) => true,
@@ -483,8 +485,8 @@ impl WorkSpec {
 }
 
 impl WorkloadSpec {
-    /// Returns the collectives whose algorithms the scenario sets. Collectives in files are not
-    /// included.
+    /// Returns the collectives whose algorithms the scenario sets. Collectives in workload files
+    /// are not included.
     pub(crate) fn collectives(&self) -> Vec<Chosen<'_>> {
         let members = self.hosts.len() as u32;
         match &self.work {
@@ -525,8 +527,8 @@ impl CollectiveSpec {
         }
     }
 
-    /// Returns the operations of each rank: a computation and the collective, `repeats` times.
-    // RNK-13
+    /// Returns the operations of one rank: `repeats` times a computation and the collective.
+    // RNK-13: one collective
     fn operations(&self) -> Vec<Operation> {
         let mut operations: Vec<Operation> = Vec::new();
         for _ in 0..self.repeats {
@@ -558,7 +560,8 @@ fn in_memory(
 }
 
 impl WorkloadSpec {
-    /// Converts the workload for the engine. `number` is its number among the sources of flows.
+    /// Converts the workload for the simulation engine. `number` is its index among the sources of
+    /// flows.
     #[must_use]
     pub fn job(&self, number: u16) -> Job {
         let ranks = self.hosts.len();

@@ -1,4 +1,4 @@
-//! `steps` of `[[workload]]`: work that ranks do one step after the other, in groups.
+//! Reads `steps` of `[[workload]]`: work that ranks do one step after the other, in groups.
 
 use std::collections::BTreeSet;
 
@@ -13,38 +13,38 @@ use crate::problem::nearest;
 use crate::reader::Section;
 use crate::workload_algorithm::{ALGORITHMS_HINT, Chosen, checked_algorithm};
 
-/// Steps of all ranks of a workload.
+/// The steps of a workload, which all ranks execute in the same order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepsSpec {
-    /// Groups to which steps refer.
+    /// Groups of ranks to which steps refer.
     pub groups: Vec<Group>,
-    /// The steps in order.
+    /// The steps in the order of execution.
     pub steps: Vec<Step>,
-    /// Number of repetitions.
+    /// Number of times that the sequence of steps is executed.
     pub repeats: u32,
-    /// Latency of each message before it is sent, ps.
+    /// Latency that is added to each message before it is sent, ps.
     pub latency_ps: Time,
     /// Traffic class of the messages.
     pub class: u8,
-    /// When a send ends.
+    /// Event at which a send ends.
     pub send_end: SendEnd,
 }
 
-/// One step.
+/// One step of a workload.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
-    /// Groups that take part independently. Empty: all ranks together.
+    /// Indices of the groups that execute the step independently. Empty: all ranks form one group.
     pub groups: Vec<u32>,
     /// Work of the step.
     pub work: StepWork,
 }
 
-/// Work of a step.
+/// The work of one step.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StepWork {
-    /// A computation of each rank, ps.
+    /// Each rank computes for this time, ps.
     Compute(Time),
-    /// A collective of each group.
+    /// Each group executes a collective.
     Collective {
         /// Kind of the collective.
         kind: CollectiveKind,
@@ -52,11 +52,11 @@ pub enum StepWork {
         algorithm: Option<String>,
         /// Bytes of the whole vector. Unused for an all-to-allv.
         bytes: u64,
-        /// For an all-to-allv, the bytes from each member (row) to each member. One row applies to
-        /// all members.
+        /// For an all-to-allv: bytes from each member (row) to each member (column). A single row
+        /// applies to all members.
         sizes: Vec<Vec<u64>>,
     },
-    /// Messages between ranks, all sent at once.
+    /// Messages between ranks, all sent at the same time.
     Messages {
         /// Sending and receiving rank of each message.
         pairs: Vec<(u32, u32)>,
@@ -66,7 +66,7 @@ pub enum StepWork {
 }
 
 /// Reads `groups` and `steps` of a workload.
-// RNK-21
+// RNK-21: steps
 pub(crate) fn read(
     s: &Section<'_>,
     values: &Values,
@@ -90,7 +90,7 @@ pub(crate) fn read(
     Some(spec)
 }
 
-/// Returns the tables of an array.
+/// Returns the tables in an array of tables.
 fn tables<'a>(values: &'a Values, key: &str) -> impl Iterator<Item = &'a Values> {
     let listed: &[Value] = match values.get(key) {
         Some(Value::List(listed)) => listed,
@@ -102,7 +102,7 @@ fn tables<'a>(values: &'a Values, key: &str) -> impl Iterator<Item = &'a Values>
     })
 }
 
-/// Returns the numbers of a list that a [`dataplane::param::Kind`] has checked.
+/// Returns the integers in a list that a [`dataplane::param::Kind`] has checked.
 fn numbers(list: &[Value]) -> Vec<u64> {
     let number = |value: &Value| match *value {
         Value::Count(number) | Value::Size(number) => Some(number),
@@ -186,7 +186,7 @@ fn step(entry: &Values, workload: &Workload) -> Result<Step, Conflict> {
     Ok(Step { groups, work })
 }
 
-/// Returns the groups of a step as indices in the list of groups.
+/// Converts the names of a step's groups to indices in the list of groups.
 fn groups_of(named: &[Value], groups: &[Group]) -> Result<Vec<u32>, Conflict> {
     let found = named.iter().map(|name| group_of(name, groups));
     let found = found.collect::<Result<Vec<u32>, Conflict>>()?;
@@ -295,7 +295,7 @@ fn collective(
 }
 
 impl StepsSpec {
-    /// Returns the collectives of a workload with `ranks` ranks.
+    /// Returns the collectives of a workload of `ranks` ranks, with their algorithms.
     pub(crate) fn collectives(&self, ranks: u32) -> impl Iterator<Item = Chosen<'_>> {
         self.steps.iter().filter_map(move |step| {
             let StepWork::Collective {
@@ -316,7 +316,7 @@ impl StepsSpec {
         })
     }
 
-    /// Returns kind, algorithm and group of each collective; without a group all ranks take part.
+    /// Returns kind, algorithm and group of each collective. Group `None`: all ranks are members.
     pub(crate) fn collective_groups(
         &self,
     ) -> impl Iterator<Item = (CollectiveKind, Option<&str>, Option<&Group>)> {
@@ -335,13 +335,13 @@ impl StepsSpec {
     }
 }
 
-/// Returns the groups of a step in the form of the engine.
+/// Returns the groups of a step as optional indices. `None` is the group of all ranks.
 fn of_groups(groups: &[u32]) -> impl Iterator<Item = Option<u32>> {
     let all = groups.is_empty().then_some(None);
     all.into_iter().chain(groups.iter().copied().map(Some))
 }
 
-/// Reads the sizes of an all-to-allv: one row per member, or one row for all.
+/// Reads the sizes of an all-to-allv: one row per member, or one row that applies to all members.
 fn sizes(
     entry: &Values,
     kind: CollectiveKind,
@@ -384,7 +384,7 @@ fn sizes(
 }
 
 impl StepsSpec {
-    /// Returns the properties that apply to all ranks.
+    /// Returns the groups and options that apply to all ranks of the workload.
     pub(crate) fn workload(&self, ranks: u32) -> Workload {
         Workload {
             ranks,
@@ -397,7 +397,7 @@ impl StepsSpec {
         }
     }
 
-    /// Size of the largest message or vector of a collective, bytes.
+    /// Size of the largest message, or of the largest vector of a collective, in bytes.
     pub(crate) fn max_bytes(&self) -> u64 {
         let of = |step: &Step| match &step.work {
             StepWork::Compute(_) => 0,
@@ -409,15 +409,15 @@ impl StepsSpec {
         self.steps.iter().map(of).max().unwrap_or(0)
     }
 
-    /// True if ranks compute.
+    /// True if a step is a computation.
     pub(crate) fn computes(&self) -> bool {
         let mut steps = self.steps.iter();
         steps.any(|step| matches!(step.work, StepWork::Compute(time) if time > 0))
     }
 
-    /// Returns the operations of each rank. The operations of a step wait for all operations of the
-    /// rank in its previous step.
-    // RNK-21
+    /// Returns the operations of each rank. The operations of a step depend on all operations of
+    /// the rank in the previous step.
+    // RNK-21: dependencies between steps
     pub(crate) fn operations(&self, ranks: u32) -> Vec<Vec<Operation>> {
         let workload = self.workload(ranks);
         let steps = self.steps.len() as u64;
@@ -444,7 +444,8 @@ impl StepsSpec {
         (0..ranks).map(of).collect()
     }
 
-    /// Returns the work of a rank in a step. `number` identifies the step in message tags.
+    /// Returns the work of a rank in a step. `number` is the index of the step, used in message
+    /// tags.
     fn works(&self, step: &Step, rank: u32, number: u64, workload: &Workload) -> Vec<Work> {
         match &step.work {
             StepWork::Compute(duration_ps) => {

@@ -9,7 +9,7 @@ use std::path::Path;
 use fabric::engine::{Plan, Simulation, Threads};
 use scenario::{Changes, PRESETS, Scenario};
 
-/// The system's allocator, which counts the allocations of each thread.
+/// The system allocator, with a count of allocations per thread.
 struct Counting;
 
 thread_local! {
@@ -17,12 +17,12 @@ thread_local! {
 }
 
 fn count() {
-    // A thread that ends may allocate after its counter is gone.
+    // A thread that is ending may allocate memory after its counter has been destroyed.
     let _ = ALLOCATIONS.try_with(|counter| counter.set(counter.get() + 1));
 }
 
-// SAFETY: all calls go to the system's allocator with unchanged arguments; a count is a number of this
-// thread and allocates nothing.
+// SAFETY: all calls go to the system allocator with unchanged arguments. Counting changes a
+// thread-local integer and allocates no memory.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
@@ -42,15 +42,15 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Takes no notes.
+/// Recorder that discards all records.
 pub struct Nobody;
 
 impl fabric::record::Recorder for Nobody {
     fn rows(&mut self, _: &dyn fabric::record::Rows) {}
 }
 
-/// Two leaves and two spines: each host of one leaf sends to the same host of the other leaf, and to a
-/// host of its own.
+/// Two leaves and two spines. Each host of one leaf sends to the host at the same position of the
+/// other leaf, and to another host of its own leaf.
 fn network(flow_kilobytes: u32) -> String {
     let mut text = "name = \"allocations\"\nseed = 3\n[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 2\n\
         hosts_per_leaf = 4\nlink = { rate = \"100Gbps\", delay = \"1us\" }\n[switch]\nbuffer = \"2MB\"\n\
@@ -66,7 +66,7 @@ fn network(flow_kilobytes: u32) -> String {
     text + "]\n[run]\nuntil = \"100ms\"\nprobe = \"1us\"\n"
 }
 
-/// Packet hops and allocations of a run with flows of this size.
+/// Returns the packet hops and the allocations of a run with flows of this size.
 fn run(preset: &str, set: &[&str], flow_kilobytes: u32) -> (u64, u64) {
     let changes = Changes {
         scheme: Some(preset.to_owned()),
@@ -92,9 +92,9 @@ fn run(preset: &str, set: &[&str], flow_kilobytes: u32) -> (u64, u64) {
     (outcome.counters.packet_hops, allocations)
 }
 
-/// Compares two runs after their warm-up. The second run has flows four times as long, and may have one
-/// more allocation for `HOPS` more hops. These are vectors that double, and the first list of a frame in
-/// each record of the arena.
+/// Compares the counts of two runs after the warm-up. The second run has flows four times as long,
+/// and is allowed one more allocation per `HOPS` additional hops. The additional allocations are
+/// vectors that double, and the first list of a frame in each slot of the packet arena.
 fn allocates_nothing_per_packet(preset: &str, set: &[&str]) -> Result<(), String> {
     const HOPS: u64 = 500;
     let (hops, allocations) = run(preset, set, 1_600);
@@ -110,7 +110,7 @@ fn allocates_nothing_per_packet(preset: &str, set: &[&str]) -> Result<(), String
     }
 }
 
-/// Options that change what happens per packet, and a preset that has each.
+/// Options that change the work per packet, each with a preset to which it applies.
 const OPTIONS: [(&str, &[&str]); 6] = [
     ("bfc", &["scheme.bfc.tell=bitmap"]),
     ("bfc", &["scheme.bfc.tell=edges+bitmap"]),

@@ -1,11 +1,11 @@
-//! Everything that can be wrong with a scenario gives one clear error, at its place, with a hint.
+//! Each possible error of a scenario gives one clear message, with its position and a hint.
 
 use std::path::Path;
 
 use dataplane::config::BaseRtt;
 use scenario::{Changes, Code, Problem, Scenario};
 
-/// A scenario that is right; line numbers below count from its first line.
+/// A valid scenario. Line numbers in the tests count from its first line.
 const GOOD: &str = r#"name = "good"
 
 [topology]
@@ -72,7 +72,7 @@ fn load(text: &str) -> Result<Scenario, Vec<Problem>> {
     load_in(text, Path::new("."), &[])
 }
 
-/// `text` with one place changed, which must be there once.
+/// Returns `text` with `from` replaced by `to`. `from` must occur exactly once.
 fn changed(text: &str, from: &str, to: &str) -> String {
     assert_eq!(
         text.matches(from).count(),
@@ -82,7 +82,7 @@ fn changed(text: &str, from: &str, to: &str) -> String {
     text.replace(from, to)
 }
 
-/// The one problem of a text.
+/// Returns the problem of a text that has exactly one.
 #[track_caller]
 fn only(text: &str) -> Problem {
     let problems = load(text).expect_err("this must be refused");
@@ -96,7 +96,7 @@ fn only(text: &str) -> Problem {
     problems.into_iter().next().unwrap()
 }
 
-/// Checks place and words of the one problem of a text.
+/// Checks that a text has exactly one problem, and checks its position, message and hint.
 #[track_caller]
 fn refused(text: &str, line: usize, column: usize, message: &str, hint: &str) {
     let problem = only(text);
@@ -121,7 +121,7 @@ fn the_good_ones_are_good() {
     }
 }
 
-/// A wrong pattern or kind hides no mistake in a key that does not depend on it.
+/// A wrong pattern or kind does not hide an error in a key that all patterns or kinds share.
 #[test]
 fn a_wrong_pattern_or_kind_hides_no_other_mistake() {
     let keys = |from: &str, to: &str| {
@@ -322,7 +322,7 @@ fn missing_and_damaged_files() {
     refused(&text, None, "cannot read");
     refused(&text, Some(b""), "my.dist");
     refused(&text, Some(&file("")), "my.dist");
-    // Not monotone, and cut off in the middle of a line.
+    // The points are not monotone, and the last line is incomplete.
     refused(
         &text,
         Some(&file("0 0\n100 0.9\n200 0.5\n300 1\n")),
@@ -374,7 +374,8 @@ fn flow_files() {
         "there is no class 8",
     );
     let good = attempt("src,dst,bytes,start\n0,1,10,1us\n").unwrap();
-    // The run's own folder is elsewhere, so the file is written out by its full path.
+    // The run has a different working folder, so `resolved.toml` contains the full path of the
+    // file.
     let full = folder.canonicalize().unwrap().join("flows.csv");
     assert!(
         good.resolved
@@ -411,7 +412,7 @@ fn zero_size_flow() {
     refused(&text, 24, 10, "0 bytes", "docs/scenario.md");
 }
 
-// TRA-22
+// TRA-22: chosen hosts
 #[test]
 fn chosen_hosts() {
     let with = |keys: &str| {
@@ -440,7 +441,7 @@ fn chosen_hosts() {
     refused(&text, 18, 32, "receivers", "hosts");
 }
 
-/// Sixteen hosts on one switch, eight of them with slow links.
+/// Sixteen hosts on one switch. Eight of them have slow links.
 fn mixed_speeds(traffic: &str) -> String {
     let link = |host: u32| {
         let rate = if host < 8 { 100 } else { 10 };
@@ -453,7 +454,7 @@ fn mixed_speeds(traffic: &str) -> String {
     )
 }
 
-// TOP-25, TRA-25
+// TOP-25, TRA-25: overloaded links
 #[test]
 fn links_that_are_offered_more_than_they_carry_are_named() {
     let warnings = |text: &str| -> Vec<String> {
@@ -465,23 +466,24 @@ fn links_that_are_offered_more_than_they_carry_are_named() {
             .collect()
     };
     let sizes = "size = \"1MB\"\nload = { fraction = 0.3, of = \"hosts\" }";
-    // 30 % of 880 Gbps, divided among 16 hosts: 16.5 Gbps for a link of 10 Gbps, in both directions.
+    // A load of 30 % of 880 Gbps, divided among 16 hosts, is 16.5 Gbps per host in both directions.
+    // This exceeds a link of 10 Gbps.
     let uniform = warnings(&mixed_speeds(&format!("pattern = \"uniform\"\n{sizes}")));
     assert_eq!(uniform.len(), 1, "{uniform:?}");
     for part in ["h8->s 165.0 %", "h9->s 165.0 %", "and 13 more"] {
         assert!(uniform[0].contains(part), "{uniform:?}");
     }
-    // Half of the load, where the link is not too slow: 8.25 Gbps.
+    // Half of the load is 8.25 Gbps per host, which does not exceed a link of 10 Gbps.
     let half = sizes.replace("0.3", "0.15");
     let half = warnings(&mixed_speeds(&format!("pattern = \"uniform\"\n{half}")));
     assert_eq!(half, [""; 0]);
-    // One receiver gets all.
+    // All flows have the same receiver.
     let many = "pattern = \"between\"\nsenders = { first = 0, count = 8 }\nreceivers = [8]";
     let every = "size = \"1MB\"\nevery = \"400us\"";
     let one = warnings(&mixed_speeds(&format!("{many}\n{every}")));
     assert_eq!(one.len(), 1, "{one:?}");
     assert!(one[0].contains("s->h8 200.0 %") && !one[0].contains("more than they carry: h"));
-    // In a tree with two uplinks the load of the core is that of its links.
+    // With two uplinks per leaf, the load of the core is the load of these uplinks.
     let core = changed(
         GOOD,
         "fraction = 0.55, of = \"core\"",
@@ -492,7 +494,7 @@ fn links_that_are_offered_more_than_they_carry_are_named() {
     assert!(core[0].contains("leaf0->spine0"), "{core:?}");
 }
 
-/// A folder of its own, empty at first.
+/// Returns the path of a new, empty folder for one test.
 fn folder(name: &str) -> std::path::PathBuf {
     let folder = std::env::temp_dir().join(format!("backwater-{name}-{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&folder);
@@ -500,7 +502,7 @@ fn folder(name: &str) -> std::path::PathBuf {
     folder
 }
 
-/// Loads a scenario whose flows are this file.
+/// Loads a scenario whose flows are in a file with this content.
 fn listed(csv: &str) -> Result<Scenario, Vec<Problem>> {
     let dir = folder("list-of-flows");
     std::fs::write(dir.join("flows.csv"), csv).unwrap();
@@ -512,7 +514,7 @@ fn listed(csv: &str) -> Result<Scenario, Vec<Problem>> {
     )
 }
 
-// TRA-26
+// TRA-26: file of flows
 #[test]
 fn a_file_of_flows_names_hosts_and_reports_all_its_errors() {
     let good = listed("src,dst,bytes,start\na,c,1000,0us\n1,b,5,1us\n").expect_err("1 is b");
@@ -560,7 +562,7 @@ fn a_file_of_flows_names_hosts_and_reports_all_its_errors() {
     );
 }
 
-// TRA-27
+// TRA-27: sizes from CSV
 #[test]
 fn a_csv_of_sizes_needs_its_interpolation() {
     let dir = folder("csv-of-sizes");
@@ -604,7 +606,7 @@ fn a_csv_of_sizes_needs_its_interpolation() {
     }
 }
 
-// TOP-05
+// TOP-05: parallel links
 #[test]
 fn one_of_several_links_is_named_with_its_number() {
     let link = r#"    { a = "s", b = "t", rate = "100Gbps", delay = "1us" },"#;
@@ -649,7 +651,7 @@ fn one_of_several_links_is_named_with_its_number() {
     assert_eq!(capture("s->t#2"), ["s->t#2"]);
 }
 
-// TOP-06
+// TOP-06: direct links between hosts
 #[test]
 fn hosts_do_not_forward() {
     let ring = |traffic: &str| {
@@ -687,7 +689,7 @@ fn hosts_do_not_forward() {
     );
 }
 
-// NIC-54
+// NIC-54: limit of packet sequence numbers
 #[test]
 fn flows_have_as_many_bytes_as_packet_numbers_can_count() {
     let list = "flows = [{ src = 0, dst = 1, bytes = \"SIZE\" }]";
@@ -723,7 +725,7 @@ fn flows_have_as_many_bytes_as_packet_numbers_can_count() {
                 link = { rate = \"400Gbps\", delay = \"1us\" }\n\
                 [scheme]\nmtu = \"100B\"\n";
     for (key, source) in sources {
-        // 2^31 packets of 100 bytes.
+        // 2^31 packets of 100 bytes are the maximum.
         for good in ["5GB", "214748364800B"] {
             let text = format!("{base}{}", source.replace("SIZE", good));
             assert!(load(&text).is_ok(), "{key}: {good}");
@@ -803,7 +805,7 @@ fn truncated_and_broken_text() {
     let text = changed(GOOD, "leaves = 2", "leaves = 2\nleaves = 3");
     let problem = only(&text);
     assert_eq!(problem.line(), Some(6), "{problem}");
-    // Much nesting is refused, not followed until the stack ends.
+    // Deep nesting is an error. It must not overflow the stack.
     let deep = format!("a = {}{}", "[".repeat(100_000), "]".repeat(100_000));
     assert!(load(&deep).is_err());
 }
@@ -866,7 +868,7 @@ fn contradictions() {
     refused(&text, 24, 10, "degree 9", "docs/scenario.md");
 }
 
-/// HPCC-30: a link whose speed a record cannot state is named.
+/// HPCC-30: the message identifies a link whose rate an INT record cannot encode.
 #[test]
 fn a_link_rate_that_a_record_of_int_cannot_state() {
     let odd = changed(
@@ -883,7 +885,7 @@ fn a_link_rate_that_a_record_of_int_cannot_state() {
     assert!(problem.message.starts_with("the link from "), "{problem}");
 }
 
-/// Scheme keys that must not go together, laid over GOOD's scheme.
+/// Checks that keys, added to the scheme of GOOD, are refused with this message and hint.
 #[track_caller]
 fn scheme_refused(preset: &str, keys: &str, line: usize, message: &str, hint: &str) {
     let text = changed(
@@ -910,7 +912,7 @@ fn impossible_schemes() {
         "BFC pauses single queues",
         "dynamic",
     );
-    // HPCC-41
+    // HPCC-41: fixed-point arithmetic needs INT records in wire format
     scheme_refused(
         "hpcc",
         "hpcc = { arithmetic = \"fixed\", division = \"table\" }\n",
@@ -998,7 +1000,7 @@ fn impossible_schemes() {
         "packets can be dropped",
         "go-back-n",
     );
-    // SPR-07
+    // SPR-07: path policies of senders
     scheme_refused(
         "bfc",
         "path = \"reps\"\n",
@@ -1119,7 +1121,7 @@ fn impossible_schemes() {
         "`0 flows` is not a number of flows",
         "\"100 flows\"",
     );
-    // HPCC-30: three switches on the longest path.
+    // HPCC-30: the longest path has three switches, so a packet needs space for three INT records.
     scheme_refused(
         "hpcc",
         "int = { format = \"wire\", bytes = \"25B\" }\n",
@@ -1181,7 +1183,8 @@ fn a_small_buffer_names_both_sums() {
     let text = changed(&text, "\"12MB\"", "\"100KB\"");
     let problem = only(&text);
     assert_eq!((problem.line(), problem.column()), (Some(11), Some(10)));
-    // 6 ports: 2 us at 100 Gbps + 1 + two frames of 1048 + 64 bytes each; 4096 bytes each.
+    // Headroom of each of 6 ports: 2 us at 100 Gbps, plus 1, two frames of 1048 bytes and 64 bytes.
+    // In addition 4096 bytes are reserved per port.
     let headroom = 6 * (25_000 + 1 + 2 * 1_048 + 64);
     assert!(
         problem
@@ -1244,13 +1247,13 @@ fn doubtful_things_are_said() {
         "preset = \"hpcc\"\npath = \"packet\"",
         "takes every packet that overtakes",
     );
-    // PTH-02
+    // PTH-02: least-loaded paths reorder packets
     warns(
         scheme,
         "preset = \"bfc\"\npath = \"least-loaded\"",
         "takes every packet that overtakes",
     );
-    // REC-20
+    // REC-20: IRN retransmits packets that were only reordered
     warns(
         scheme,
         "preset = \"bfc\"\npath = \"packet\"\nrecovery = \"irn\"",
@@ -1271,7 +1274,7 @@ fn doubtful_things_are_said() {
         "preset = \"hpcc\"\nbase_rtt = \"2us\"",
         "longest round trip of the empty network",
     );
-    // One of the controls reads the round trip.
+    // Only one of the two controls uses the base round trip.
     warns(
         scheme,
         "preset = \"hpcc\"\ncontrol = [\"line-rate\", \"hpcc\"]\nbase_rtt = \"2us\"",
@@ -1298,7 +1301,7 @@ fn doubtful_things_are_said() {
         "neither obey BFC nor limit",
     );
     warns("fraction = 0.55", "fraction = 1.0", "leaf0->spine0 104.6 %");
-    // Payload alone fits: 0.91 and the incast's 0.046 (320 Gbps · 0.571, of 400 Gbps).
+    // The payload fits: 0.91 is below 1. The incast adds 0.046 (320 Gbps · 0.571, of 400 Gbps).
     warns(
         "fraction = 0.55",
         "fraction = 0.93",
@@ -1386,7 +1389,7 @@ fn another_scheme_leaves_the_first_ones_axes_out() {
     assert_eq!(scenario.warnings, []);
 }
 
-// PRE-291: a contradiction under the own preset is an error under each preset
+// PRE-291: a contradiction with the scenario's own preset is an error with every other preset too
 #[test]
 fn another_scheme_does_not_hide_a_contradiction_of_the_scenario() {
     let text = format!("{GOOD}\n[scheme.ecn]\nkmin = \"400KB\"\nkmax = \"100KB\"\n")
@@ -1448,7 +1451,8 @@ fn another_scheme_keeps_the_parameters_that_it_has() {
         sorted(left_out),
         sorted(expected.map(str::to_owned).to_vec())
     );
-    // The control of HPCC has the table, and one queue per class.
+    // With HPCC as the preset, the table `hpcc` applies. There is one queue per class, so the key
+    // `queues` is omitted.
     let (scenario, left_out) = of(own, "hpcc");
     assert!(
         scenario.resolved.contains("eta = 0.9  # scenario"),
@@ -1459,10 +1463,10 @@ fn another_scheme_keeps_the_parameters_that_it_has() {
         !left_out.contains(&"scheme.hpcc".to_owned()),
         "{left_out:?}"
     );
-    // A preset with queues that are counted takes their number.
+    // A preset with a configurable number of queues uses the value of `queues`.
     let (scenario, left_out) = of("queues = 16\n", "hpcc+sfq");
     assert_eq!((scenario.spec.scheme.queues, left_out), (16, Vec::new()));
-    // A value that no preset can have stays an error.
+    // A value that is invalid for every preset remains an error.
     let changes = Changes {
         scheme: Some("dcqcn".into()),
         ..Changes::default()
@@ -1556,7 +1560,7 @@ fn records() {
     }
 }
 
-/// Programs go by the code of a message, so none of them changes.
+/// Each message has a stable code, because programs identify messages by their codes.
 #[test]
 fn every_message_has_a_code() {
     let with = |from: &str, to: &str| only(&changed(GOOD, from, to)).code;

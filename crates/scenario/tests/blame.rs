@@ -1,4 +1,5 @@
-//! Accounts of where the time of flows went add up under every preset, and change no result.
+//! The delay breakdowns of flows add up to the FCT under every preset, and recording them changes
+//! no result.
 
 use std::path::Path;
 
@@ -7,7 +8,8 @@ use fabric::measure::{BlameHopRecord, BlameRecord, Part, RecordSpec};
 use fabric::record::{FlowRecord, Outcome, Recorder, Rows};
 use scenario::{Changes, PRESETS, Scenario};
 
-/// Two leaves with four hosts each: everybody sends to everybody, and twice all to one.
+/// Two leaves with four hosts each. Every host sends to every other host, and there are two incasts
+/// from all hosts.
 const BUSY: &str = r#"
 name = "busy"
 topology = { kind = "leaf-spine", leaves = 2, spines = 2, hosts_per_leaf = 4, link = { rate = "100Gbps", delay = "1us" }, uplink = { rate = "100Gbps", delay = "1us" } }
@@ -63,7 +65,8 @@ fn run(scenario: &Scenario) -> (Outcome, Keep) {
     (outcome, keep)
 }
 
-/// Runs with accounts and without, and checks the accounts. Returns how much time went where.
+/// Runs a scenario with and without delay breakdowns, and checks the breakdowns. Returns the
+/// recorded rows.
 fn check(what: &str, plain: &Scenario, recorded: &Scenario) -> Keep {
     assert_eq!(plain.spec.record, RecordSpec::default());
     let (without, _) = run(plain);
@@ -91,7 +94,8 @@ fn check(what: &str, plain: &Scenario, recorded: &Scenario) -> Keep {
     keep
 }
 
-/// Parts that must be there under a preset, as each shows what the preset is about.
+/// Components of the delay breakdown that must be nonzero under a preset, because they are typical
+/// of its mechanisms.
 const SHOWN: &[(&str, &[Part])] = &[
     ("bfc", &[Part::NicQueuePause, Part::QueuePause]),
     ("bfc-flow", &[Part::NicQueuePause, Part::QueuePause]),

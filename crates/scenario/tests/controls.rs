@@ -1,4 +1,5 @@
-//! Controls and transports as scenarios give them: what their parameters refuse, and several at a NIC.
+//! Congestion controls and transports in scenarios: ranges of parameters, invalid combinations, and
+//! several controls at one NIC.
 
 use std::path::Path;
 
@@ -31,7 +32,7 @@ fn refused(preset: &str, set: &[&str], message: &str) {
     assert!(error.contains(message), "{error}");
 }
 
-/// A value just beyond each end of a parameter's range, as TOML.
+/// Returns values just outside the range of a parameter, as TOML.
 fn beyond(param: &Param) -> Vec<String> {
     let around = |min: u64, max: u64, unit: &str| {
         let below = min.checked_sub(1).map(|v| format!("\"{v}{unit}\""));
@@ -57,8 +58,8 @@ fn beyond(param: &Param) -> Vec<String> {
     }
 }
 
-/// HPCC-21, DCQCN-17, TIMELY-33, DCTCP-10: every parameter of every control and transport refuses what is outside
-/// of its range, and names its key.
+/// HPCC-21, DCQCN-17, TIMELY-33, DCTCP-10: every parameter of every control and transport refuses
+/// values outside its range, with an error at its key.
 #[test]
 fn every_parameter_refuses_what_is_outside_of_its_range() {
     let mut tried = 0;
@@ -69,7 +70,7 @@ fn every_parameter_refuses_what_is_outside_of_its_range() {
             _ => vec![(None, param)],
         });
         for (table, param) in nested {
-            // Some act only beside a word of another.
+            // Some parameters have an effect only together with a word of another key.
             let beside = match (name, table.unwrap_or(param.key)) {
                 ("hpcc", "epsilon") => "scheme.hpcc.division=table",
                 ("timely", "patched") => "scheme.timely.gradient=patched",
@@ -93,7 +94,7 @@ fn every_parameter_refuses_what_is_outside_of_its_range() {
     assert!(tried > 100, "{tried}");
 }
 
-/// Nothing of a list is without a name, a sentence or a default.
+/// Every scheme and parameter in the lists has a name, a description and a default.
 #[test]
 fn every_scheme_of_a_list_describes_itself() {
     let controls = CONTROLS.iter().map(|c| (c.name, c.about, c.params));
@@ -111,7 +112,7 @@ fn every_scheme_of_a_list_describes_itself() {
     }
 }
 
-/// TIMELY-07, TIMELY-08: what only several values together make wrong.
+/// TIMELY-07, TIMELY-08: refuses combinations of values that are individually valid.
 #[test]
 fn thresholds_that_cross_are_refused() {
     refused(
@@ -135,7 +136,8 @@ fn every_preset_takes_eight_traffic_classes_and_no_more() {
     }
 }
 
-/// A list of controls names one for each traffic class; the last one is that of all further classes.
+/// A list of controls contains one control per traffic class. The last one applies to all further
+/// classes.
 #[test]
 fn traffic_classes_have_controls_of_their_own() {
     let scenario = load(
@@ -166,7 +168,7 @@ fn traffic_classes_have_controls_of_their_own() {
         let dctcp = matches!(controls.of(class), ControlConfig::Dctcp(c) if c.g == 0.25);
         assert!(dctcp, "{:?}", controls.of(class));
     }
-    // Only flows of DCQCN are notified of marks.
+    // Only flows of DCQCN receive CNPs.
     assert_eq!(nic.cnp_classes, 1 << DATA_CLASS);
     assert!(nic.cnp_interval_ps.is_some());
     let one = load("dcqcn", &[]).unwrap_or_else(|e| panic!("{e}"));
@@ -176,7 +178,7 @@ fn traffic_classes_have_controls_of_their_own() {
     );
 }
 
-/// What a list of controls cannot say.
+/// Refuses lists of controls that are not supported.
 #[test]
 fn impossible_lists_of_controls_are_refused() {
     let list = |words: &str| format!("scheme.control=[{words}]");
@@ -212,7 +214,7 @@ fn impossible_lists_of_controls_are_refused() {
     );
 }
 
-/// NS3-60: the scan of ns-3 has no CNPs, which would be ignored; as flags of ACKs they are what it knows.
+/// NS3-60: the flow scan of ns-3 refuses CNPs as frames. As flags of ACKs they are accepted.
 #[test]
 fn a_scan_refuses_cnps_that_are_frames() {
     let scan = ["scheme.nic.arbiter=scan", "scheme.dcqcn.arithmetic=integer"];
@@ -225,14 +227,14 @@ fn a_scan_refuses_cnps_that_are_frames() {
     assert!(load("dcqcn", &on_ack).is_ok());
 }
 
-/// NS3-60: the error is at the key that the user wrote, not at a table of the preset.
+/// NS3-60: the error is at the key that the user has set, not at a table of the preset.
 #[test]
 fn whole_rates_without_a_scan_are_refused_at_the_control() {
     let integer = "scheme.hpcc.arithmetic=integer";
     refused("hpcc", &[integer], integer);
 }
 
-/// HOM-05
+/// HOM-05: strict-priority scheduling
 #[test]
 fn strict_order_without_priorities_is_refused_with_the_transports_that_set_them() {
     let strict = ["scheme.schedule=strict", "scheme.classify=priority"];
@@ -244,7 +246,7 @@ fn strict_order_without_priorities_is_refused_with_the_transports_that_set_them(
     );
 }
 
-/// SW-55
+/// SW-55: ACKs that cannot be paused
 #[test]
 fn replies_that_no_pause_holds_are_refused_where_no_loss_is_promised() {
     let deaf = "scheme.ack.pausable=false";
@@ -284,7 +286,7 @@ fn replies_that_no_pause_holds_are_refused_where_no_loss_is_promised() {
     );
 }
 
-/// One flow between two hosts whose link has this delay, one way.
+/// Creates a scenario with one flow between two hosts, whose links have a one-way delay of `delay`.
 fn lone(preset: &str, delay: &str, set: &[&str]) -> Scenario {
     let text = format!(
         "name = \"lone\"\ntopology = {{ kind = \"star\", hosts = 2, link = {{ rate = \"100Gbps\", delay = \"{delay}\" }} }}\n\
@@ -313,7 +315,8 @@ fn timeout_ps(scenario: &Scenario) -> u64 {
     }
 }
 
-// PRE-270: links of 5 ms, a base round trip of 20 ms; defaults are 10 ms and less.
+// PRE-270: links of 5 ms give a base round trip of 20 ms. The declared default timeouts are at most
+// 10 ms.
 #[test]
 fn default_timeouts_are_above_the_base_round_trip() {
     for (preset, set, usual_ps) in [
@@ -339,7 +342,7 @@ fn default_timeouts_are_above_the_base_round_trip() {
         );
         assert_eq!(again.expect("it reads back").spec, far.spec, "{preset}");
     }
-    // Switches of Floodgate send a switchSYN after their timeout.
+    // Floodgate switches send a switchSYN after their own timeout, which is adapted as well.
     let text = NETWORK.replace("1us", "5ms");
     let set = ["scheme.floodgate.loss=numbers", "switch.buffer=2GB"];
     let set = set.map(str::to_owned).to_vec();
@@ -352,7 +355,8 @@ fn default_timeouts_are_above_the_base_round_trip() {
     assert!(far.resolved.contains("timeout = \"60"), "{}", far.resolved);
 }
 
-// PRE-270, NIC-40: what the scenario gives stays, with a warning that has both numbers.
+// PRE-270, NIC-40: a timeout that the scenario sets is not changed. The warning contains the
+// timeout and the round trip.
 #[test]
 fn timeouts_within_a_base_round_trip_are_warned_of() {
     let given = |preset: &str, delay: &str, set: &[&str]| {
@@ -372,7 +376,7 @@ fn timeouts_within_a_base_round_trip_are_warned_of() {
     assert!(warned.contains("is 1ms, and"), "{warned}");
     let warned = given("line-rate", "5ms", &["scheme.go-back-n.nak_interval=3ms"]);
     assert!(warned.contains("nak_interval is 3ms"), "{warned}");
-    // A round trip of 4.3 us, but hosts of 2 ms.
+    // The base round trip is 4.3 us, and the hosts take 2 ms.
     let slow = ["scheme.go-back-n.timeout=3ms", "scheme.nic.host_delay=2ms"];
     let warned = given("line-rate", "1us", &slow);
     assert!(
@@ -386,7 +390,7 @@ fn timeouts_within_a_base_round_trip_are_warned_of() {
     );
 }
 
-// PRE-272
+// PRE-272: delay targets
 #[test]
 fn delay_targets_below_the_base_round_trip_are_warned_of() {
     let warned = |preset: &str, delay: &str, set: &[&str]| {
@@ -403,17 +407,17 @@ fn delay_targets_below_the_base_round_trip_are_warned_of() {
         both.iter().all(|part| swift[0].1.contains(part)),
         "{swift:?}"
     );
-    // 21.3 us of round trip are within 20 us and 2 us for the switch.
+    // The base round trip of 21.3 us is below the target of 22 us (20 us, and 2 us for the switch).
     assert_eq!(warned("swift", "5.3us", &[]), []);
     assert_eq!(
         warned("swift", "8us", &["scheme.swift.base_target=40us"]),
         []
     );
-    // The time of hosts counts against a target of its own.
+    // The processing time of hosts is compared with a separate target.
     let hosts = warned("swift", "1us", &["scheme.nic.host_delay=60us"]);
     assert_eq!(hosts.len(), 1, "{hosts:?}");
     assert_eq!(hosts[0].0, "scheme.swift.endpoint_target");
-    // TIMELY's round trips have the time of hosts in them.
+    // The round trips that TIMELY measures include the processing time of hosts.
     assert_eq!(warned("timely", "100us", &[]), []);
     let timely = warned("timely", "100us", &["scheme.nic.host_delay=60us"]);
     assert_eq!(timely[0].0, "scheme.timely.t_high");
@@ -421,7 +425,7 @@ fn delay_targets_below_the_base_round_trip_are_warned_of() {
     assert_eq!(patched[0].0, "scheme.timely.patched.reference");
 }
 
-// PRE-273
+// PRE-273: periods
 #[test]
 fn timers_longer_than_the_measured_window_are_warned_of() {
     let warned = |window: &str| {
@@ -443,7 +447,7 @@ fn timers_longer_than_the_measured_window_are_warned_of() {
     assert_eq!(warned("2ms"), Vec::<String>::new());
 }
 
-// PRE-274
+// PRE-274: scaling with the host rate
 #[test]
 fn increments_scale_with_the_rate_of_the_hosts() {
     let ai_bps = |preset: &str, rate: &str, set: &[&str]| {
@@ -464,7 +468,8 @@ fn increments_scale_with_the_rate_of_the_hosts() {
     assert_eq!(ai_bps("dcqcn", "400Gbps", &[]), (80e6, 800e6));
     assert_eq!(ai_bps("dcqcn", "25Gbps", &[]), (5e6, 50e6));
     assert_eq!(ai_bps("timely", "10Gbps", &[]), (10e6, 50e6));
-    // What is given stays, and so do the values of a paper's network.
+    // A value that the scenario sets is not scaled. Neither are the values of a paper's parameter
+    // set.
     let given = ["scheme.dcqcn.ai=20Mbps"];
     assert_eq!(ai_bps("dcqcn", "400Gbps", &given), (20e6, 800e6));
     let paper = ["scheme.parameters=hpcc-paper"];
@@ -479,7 +484,7 @@ fn increments_scale_with_the_rate_of_the_hosts() {
     assert!(warned.iter().any(both), "{warned:?}");
 }
 
-// PRE-271, BFC-31
+// PRE-271, BFC-31: bitmaps of pauses
 #[test]
 fn bfc_repeats_its_pauses_where_links_lose_frames_or_fail() {
     let bitmap = |lossy: bool, set: &[&str]| {
@@ -515,10 +520,10 @@ fn bfc_repeats_its_pauses_where_links_lose_frames_or_fail() {
     let failing =
         "topology.failures=[{ links = [\"host1--switch0\"], at = \"50us\", until = \"90us\" }]";
     assert_eq!(bitmap(false, &[failing]), (true, 0));
-    // Pauses of flows have no bitmap.
+    // Pauses of single flows cannot be repeated in a bitmap.
     let of_flows = ["scheme.bfc.pause=flow", "scheme.classify=per-flow"];
     assert_eq!(bitmap(true, &of_flows), (false, 1));
-    // BFC-31: what the hint says can be set.
+    // BFC-31: the setting that the hint proposes is valid.
     let of_queues = [
         of_flows.as_slice(),
         &[

@@ -1,4 +1,5 @@
-//! What is declared of the keys of a scenario is what its readers take, and what its document says.
+//! The declared keys of a scenario are the keys that the readers accept and that the documents
+//! list.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ hosts = 4
 link = { rate = "100Gbps", delay = "1us" }
 "#;
 
-/// docs/scenario.md and the pages in docs/scenario/.
+/// Returns docs/scenario.md and the pages in docs/scenario/.
 fn documents() -> Vec<PathBuf> {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
     let pages = std::fs::read_dir(docs.join("scenario")).unwrap();
@@ -26,7 +27,8 @@ fn documents() -> Vec<PathBuf> {
     pages
 }
 
-/// The tables of keys in the documents are generated. `UPDATE_DOCS=1` writes them again.
+/// The tables of keys in the documents are up to date. With `UPDATE_DOCS=1` the test writes them
+/// instead.
 #[test]
 fn the_tables_of_the_documents_are_those_of_the_declarations() {
     let mut shown = String::new();
@@ -68,7 +70,7 @@ fn tables_of_a_document_are_replaced_and_the_rest_stays() {
     assert!(with_key_tables("<!-- table: switch -->").is_err());
 }
 
-/// TRA-28
+/// TRA-28: default class of traffic
 #[test]
 fn a_source_without_a_class_uses_the_first_data_class() {
     let class = |set: &[&str]| {
@@ -84,7 +86,7 @@ fn a_source_without_a_class_uses_the_first_data_class() {
     assert_eq!(class(&["traffic.0.class=3"]), 3);
 }
 
-/// All messages about a scenario.
+/// Returns all errors and warnings of a scenario.
 fn said(text: &str, set: &[&str]) -> Vec<scenario::Problem> {
     let set = set.iter().map(|s| (*s).to_owned()).collect();
     let changes = Changes {
@@ -97,7 +99,8 @@ fn said(text: &str, set: &[&str]) -> Vec<scenario::Problem> {
     }
 }
 
-/// The keys that the reader of a table knows, which it says beside one that it does not know.
+/// Returns the keys that the reader of a table accepts, from the hint of the error about an unknown
+/// key.
 fn known(text: &str, set: &[&str], table: &str) -> BTreeSet<String> {
     let odd = format!("{table}.zzzzzzzz=1");
     let set: Vec<&str> = set.iter().copied().chain([odd.as_str()]).collect();
@@ -141,7 +144,7 @@ fn readers_and_declarations_know_the_same_keys() {
     for pattern in top["traffic"]["items"]["oneOf"].as_array().unwrap() {
         let word = pattern["properties"]["pattern"]["const"].as_str().unwrap();
         let pattern_is = format!("traffic.0.pattern={word}");
-        // A key is known where it is read or refused as useless.
+        // Keys that are refused because they have no effect also count as known.
         let set = [pattern_is.as_str(), "traffic.0.every=\"1us\""];
         assert_eq!(
             known(NETWORK, &set, "traffic.0"),
@@ -157,7 +160,7 @@ fn readers_and_declarations_know_the_same_keys() {
     }
 }
 
-/// Every axis takes the words that are declared for it, and no others.
+/// Every axis accepts the words that are declared for it, and no other words.
 #[test]
 fn readers_and_declarations_know_the_same_words_and_tables() {
     let schema = schema();
@@ -176,7 +179,8 @@ fn readers_and_declarations_know_the_same_words_and_tables() {
         let (_, known) = hint
             .split_once("here are: ")
             .unwrap_or_else(|| panic!("{key}: {hint}"));
-        // One of the words has a comma in it.
+        // The words are removed one by one instead of splitting the text at commas, because one
+        // word contains a comma.
         let mut left = known.to_owned();
         for word in words.iter().rev() {
             assert!(left.contains(word.as_str()), "{key} does not take {word}");

@@ -1,4 +1,4 @@
-//! Links that fail, as scenarios say it. Rules in `specs/links.md`.
+//! Link failures in scenarios. The rules are in `specs/links.md`.
 
 use fabric::LinkId;
 use std::path::Path;
@@ -71,7 +71,7 @@ fn warnings(scenario: &Scenario) -> Vec<String> {
     scenario.warnings.iter().map(ToString::to_string).collect()
 }
 
-/// The two failed links of Fig. 17 of the SPFC paper.
+/// The two failed links in Fig. 17 of the SPFC paper.
 const POD: &str = "[[topology.failures]]\nlinks = [\"spine0--leaf3\", \"leaf0 -- spine1\"]\n";
 
 // LNK-03, LNK-04
@@ -114,7 +114,7 @@ fn links_are_named_and_times_have_defaults() {
     assert!(good("").spec.link_failures(graph).is_empty());
 }
 
-// LNK-04
+// LNK-04: failures in `resolved.toml`
 #[test]
 fn resolved_scenarios_keep_their_failures() {
     for failures in [
@@ -145,7 +145,7 @@ fn resolved_scenarios_keep_their_failures() {
     );
 }
 
-// LNK-05
+// LNK-05: random failures
 #[test]
 fn chance_draws_other_links_for_other_seeds_and_none_twice() {
     let failures = "[[topology.failures]]\nlinks = [\"leaf0--spine0\"]\n\
@@ -242,7 +242,7 @@ fn what_cannot_be_is_refused_at_its_place() {
     );
 }
 
-// LNK-06
+// LNK-06: failures need a recovery
 #[test]
 fn failures_need_a_recovery_and_no_replay() {
     let changes = "[[topology.failures]]\nrandom = 1\nat = \"5us\"\n";
@@ -264,7 +264,7 @@ fn failures_need_a_recovery_and_no_replay() {
             .any(|p| p.message.contains("knows no failing links")),
         "{problems:?}"
     );
-    // FG-35
+    // FG-35: schemes that do not support failures
     for preset in ["dcqcn+floodgate", "dcqcn+pfc-tag"] {
         let scheme = format!("preset = \"{preset}\"");
         assert!(with(changes, &scheme).is_ok() && with(POD, &scheme).is_ok());
@@ -284,7 +284,7 @@ fn failures_need_a_recovery_and_no_replay() {
     );
 }
 
-// LNK-06
+// LNK-06: options without failures during a run
 #[test]
 fn what_follows_single_frames_or_shares_windows_goes_with_no_failures_during_a_run() {
     let changes = "[[topology.failures]]\nrandom = 1\nat = \"5us\"\n";
@@ -309,7 +309,7 @@ fn what_follows_single_frames_or_shares_windows_goes_with_no_failures_during_a_r
     }
 }
 
-// LNK-13
+// LNK-13: unreachable hosts
 #[test]
 fn hosts_out_of_reach_are_named_with_the_time() {
     let cut = good(
@@ -340,7 +340,7 @@ fn a_note_names_new_routes_at_the_instant_of_a_failure() {
     );
 }
 
-// LNK-40
+// LNK-40: cyclic buffer dependency
 #[test]
 fn check_names_the_cycle_that_failed_links_close() {
     assert_eq!(warnings(&good("")), [""; 0]);
@@ -363,7 +363,8 @@ fn check_names_the_cycle_that_failed_links_close() {
         "{later:?}"
     );
     assert_eq!(later.len(), 1, "{later:?}");
-    // Without PFC nothing waits; BFC leaves the pairs out that would close the cycle, unless it may not.
+    // Without PFC no port waits for another. BFC exempts the port pairs that could form the cycle,
+    // unless `elide` is off.
     let with = |scheme: &str| warnings(&load(&text(POD, "", scheme)).unwrap());
     assert_eq!(
         with("preset = \"dcqcn\"\nadmission = \"egress-dynamic\""),
@@ -375,7 +376,7 @@ fn check_names_the_cycle_that_failed_links_close() {
     assert_eq!(graph.cycles.len(), 2);
 }
 
-// LNK-43
+// LNK-43: deadlock
 #[test]
 fn a_run_says_what_it_does_with_a_deadlock() {
     let with = |run: &str| load(&text(POD, run, "")).unwrap().spec.run.on_deadlock;

@@ -1,4 +1,5 @@
-//! Floodgate in scenarios: what presets and the authors' profile say, what is refused, what it costs.
+//! Floodgate in scenarios: values of the presets and of the authors' profile, refused settings, and
+//! memory.
 
 use dataplane::cc::Limit;
 use dataplane::hop::HopConfig;
@@ -71,7 +72,7 @@ fn presets_are_the_designs_of_the_paper_over_pfc() {
     assert_eq!(floodgate("dcqcn+pfc-tag", &[]), FloodgateConfig::TAGS);
 }
 
-// PRE-115
+// PRE-115: parameters of the paper
 #[test]
 fn parameters_of_the_paper() {
     let c = config(
@@ -323,7 +324,7 @@ fn the_profile_of_the_authors_code() {
         (f.voqs, f.int_sees_held, f.ecn_sees_held),
         (pool, false, true)
     );
-    // Without Floodgate the same but for its table.
+    // Without Floodgate the configuration is the same, except for the hop-by-hop scheme.
     let plain = config("dcqcn+win", &[], profile);
     assert_eq!((plain.switch.hop, plain.nic), (HopConfig::None, c.nic));
     let ideal = config("dcqcn+floodgate-ideal", &[], profile);
@@ -337,8 +338,8 @@ fn the_profile_of_the_authors_code() {
         .expect("pauses");
     assert_eq!(pause.on_below_bytes, 3072);
     let ingress = ideal.switch.hop.floodgate().map(|f| f.host_pause_by);
-    assert_eq!(ingress, Some(HostPauseBy::Ingress)); // FGC-36
-    assert_eq!((per_packet.frame_bytes, per_packet.entry_bytes), (58, 0)); // FGC-35
+    assert_eq!(ingress, Some(HostPauseBy::Ingress)); // FGC-36: pause by ingress
+    assert_eq!((per_packet.frame_bytes, per_packet.entry_bytes), (58, 0)); // FGC-35: credit frames
     assert_eq!(
         pause
             .off
@@ -359,7 +360,7 @@ fn the_profile_with_other_controls() {
     assert_eq!(timely.nic.data_bytes(1460), 1540);
 }
 
-// FG-62
+// FG-62: memory
 #[test]
 fn memory_for_a_number_of_destinations() {
     let scenario = parse("dcqcn+floodgate", &[], None).expect("sound");
@@ -373,13 +374,15 @@ fn memory_for_a_number_of_destinations() {
         (10, 16, 4)
     );
     assert_eq!((leaf.windows, leaf.window_bits), (99_984, 99_984 * 32));
-    // A flag, a VOQ, packets and bytes; of each VOQ its destinations and a bit of the scheduler.
+    // Per destination: a flag, a VOQ index, counters of packets and bytes. Per VOQ: number of its
+    // destinations, and a scheduler bit.
     assert_eq!(
         (leaf.voqs, leaf.voq_bits),
         (100, 99_984 * (1 + 7 + 16 + 24) + 100 * (18 + 1))
     );
     assert_eq!((spine.windows, spine.credit_counters), (100_000, 1_000_000));
-    // A place in the order of a port has 17 bits, and one bit withholds the credits of a destination.
+    // A position in the credit queue of a port has 17 bits. One bit per destination marks withheld
+    // credits.
     assert_eq!(spine.credit_bits, 1_000_000 * (32 + 17) + 100_000);
     assert_eq!(spine.number_bits, 3 * 1_000_000 * 32);
     assert_eq!(
@@ -398,7 +401,8 @@ fn memory_for_a_number_of_destinations() {
         (hashed.windows, hashed.window_bits, hashed.number_bits),
         (4096, 4096 * 32, 0)
     );
-    // With VUPs a destination has one more flag, and a place in their list.
+    // With VUPs a destination needs one more flag, and a position in the list of waiting
+    // destinations.
     let vups = changed(&["scheme.floodgate.vup=2us"]);
     assert_eq!(vups.voq_bits - leaf.voq_bits, 99_984 * (1 + 17));
     let ideal = parse("hpcc+floodgate-ideal", &[], None).expect("sound");

@@ -1,4 +1,4 @@
-//! `scheme.link`: schemes of links in scenarios, alone, together and below others.
+//! Tests of `scheme.link`: link schemes alone, in combination, and below hop-by-hop schemes.
 
 use std::path::Path;
 
@@ -13,7 +13,8 @@ use scenario::{Changes, Scenario};
 
 use crate::allocations::Nobody;
 
-/// Two racks with two spines; seven hosts send to one over links that lose one frame in a thousand.
+/// Two racks with two spines. Seven hosts send to one host, over links that lose 0.1 % of the
+/// frames.
 const NETWORK: &str = "name = \"x\"\ntopology = { kind = \"leaf-spine\", leaves = 2, spines = 2, hosts_per_leaf = 4, \
                        link = { rate = \"100Gbps\", delay = \"1us\", loss = 0.001 }, uplink = { rate = \"100Gbps\", \
                        delay = \"1us\", loss = 0.001 } }\n[switch]\nbuffer = \"12MB\"\n[[traffic]]\nname = \"t\"\n\
@@ -44,7 +45,7 @@ fn refused(scheme: &str, words: &[&str]) {
     assert!(words.iter().all(|word| error.contains(word)), "{error}");
 }
 
-// PRE-295
+// PRE-295: link schemes
 #[test]
 fn a_link_has_one_scheme_or_several() {
     let (credit, replay) = (Some(CbfcConfig::STANDARD), Some(LlrConfig::STANDARD));
@@ -76,7 +77,7 @@ fn a_link_has_one_scheme_or_several() {
     assert_eq!(changed.link.replay, Some(expected));
 }
 
-// LLR-20: hosts repeat nothing, and every flow is complete
+// LLR-20: hosts retransmit nothing, and every flow completes
 #[test]
 fn links_that_lose_frames_need_no_recovery_with_replay() {
     for scheme in [
@@ -91,7 +92,8 @@ fn links_that_lose_frames_need_no_recovery_with_replay() {
         );
         assert!(outcome.counters.hop["llr_replays"] > 0, "{scheme}");
     }
-    // BFC does not promise that its buffer suffices, so a recovery is needed; it has nothing to do.
+    // BFC does not guarantee that its buffer is sufficient, so a recovery is required; but it
+    // retransmits nothing here.
     let outcome = run("preset = \"bfc\"\nlink = \"llr\"\n");
     let counters = &outcome.counters;
     assert!(counters.hop["llr_replays"] > 0 && counters.hop["bfc_pauses"] > 0);
@@ -102,7 +104,7 @@ fn links_that_lose_frames_need_no_recovery_with_replay() {
     );
 }
 
-// LLR-13, LLR-30, PRE-292
+// LLR-13, LLR-30, PRE-292: incompatible settings
 #[test]
 fn what_cannot_go_with_replay_is_refused() {
     refused("llr = { replays = 7 }\n", &["`link` is not \"llr\""]);
@@ -128,7 +130,7 @@ fn what_cannot_go_with_replay_is_refused() {
     );
 }
 
-// LLR-23
+// LLR-23: delayed pauses
 #[test]
 fn a_replayed_pause_is_a_warning() {
     let warnings = |scheme: &str| {

@@ -1,4 +1,5 @@
-//! What is called lossless loses nothing: every preset, with axes changed one at a time, over small buffers.
+//! Lossless configurations lose no packet: every preset with small buffers, with single axes
+//! changed.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -6,7 +7,8 @@ use std::path::Path;
 use fabric::engine::Simulation;
 use scenario::{Changes, PRESETS, Scenario};
 
-/// Two leaves and two spines; all hosts of one leaf send to one of the other, while all send to all.
+/// Two leaves and two spines. Every host sends to all hosts, and all hosts of one leaf send to one
+/// host of the other leaf.
 fn network(link: &str, uplink: &str, buffer: &str) -> String {
     let mut text = format!(
         "name = \"lossless\"\nseed = 5\n[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 6\n\
@@ -32,25 +34,25 @@ fn network(link: &str, uplink: &str, buffer: &str) -> String {
     text + "[run]\nuntil = \"20ms\"\n"
 }
 
-/// Takes no notes.
+/// Recorder that discards all records.
 struct Nobody;
 
 impl fabric::record::Recorder for Nobody {
     fn rows(&mut self, _: &dyn fabric::record::Rows) {}
 }
 
-/// What happened to a scenario.
+/// Counts of scenarios by outcome.
 #[derive(Default)]
 struct Tally {
-    /// It was refused, or its warnings speak of loss.
+    /// Scenarios that were refused, or have a warning about loss.
     refused: u32,
     lossless: u32,
-    /// Of these, those in which a neighbour was told to stop.
+    /// Lossless scenarios in which a port was paused.
     paused: u32,
 }
 
 impl Tally {
-    /// Runs a scenario that is not refused; nothing may be lost.
+    /// Runs a scenario unless it is refused. Fails if a lossless scenario loses a packet.
     fn meets(&mut self, text: &str, preset: &str, set: &[&str]) {
         let changes = Changes {
             scheme: Some(preset.to_owned()),
@@ -76,7 +78,7 @@ impl Tally {
     }
 }
 
-/// Each of these alone, and none of them.
+/// Changes of axes. Each is applied alone; the first is no change.
 const AXES: [&[&str]; 14] = [
     &[],
     &["scheme.ack.class=control"],
@@ -102,14 +104,15 @@ fn presets_and_their_axes_lose_nothing_where_none_may_be_lost() {
     let one = |text: String| text.replace("CLASS0", "").replace("CLASS1", "");
     let mut tally = Tally::default();
     for preset in PRESETS {
-        // Variants of a preset have its axes.
+        // Variants of a preset have the same axes, so they are tested only without changes.
         let plain = !preset.name.contains(['+', '-']);
         for axes in if plain { &AXES[..] } else { &AXES[..1] } {
             tally.meets(&one(network(FAST, FAST, "450KB")), preset.name, axes);
         }
         tally.meets(&one(network(SLOW, FAST, "600KB")), preset.name, &[]);
     }
-    // Hosts are paused for long, and receive much meanwhile; short links have little headroom.
+    // The slow uplinks pause hosts for a long time while many packets arrive. The short links have
+    // little headroom.
     const SHORT: &str = "rate = \"100Gbps\", delay = \"100ns\"";
     for preset in ["line-rate", "dcqcn", "hpcc", "dcqcn+spfc"] {
         for axes in AXES {
@@ -119,7 +122,7 @@ fn presets_and_their_axes_lose_nothing_where_none_may_be_lost() {
     assert!(tally.lossless > 150 && tally.paused > 100 && tally.refused > 20);
 }
 
-// SW-54
+// SW-54: several classes
 #[test]
 fn neither_do_several_classes() {
     const FAST: &str = "rate = \"100Gbps\", delay = \"1us\"";

@@ -1,4 +1,5 @@
-//! The tests of scenarios, in one program so that they share the code of the engine.
+//! All tests of scenarios, in one program so that the simulation engine is compiled and linked
+//! once.
 
 mod allocations;
 mod bad_input;

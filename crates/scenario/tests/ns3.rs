@@ -1,6 +1,6 @@
-//! The profile `ns3` against the simulator that it imitates: runs whose every completion time and pause
-//! is known. The files are those of third parties and no part of the project; where they are not
-//! beside it, these tests pass and say that they did nothing.
+//! Compares the profile `ns3` with the ns-3 simulator that it reproduces. The reference runs
+//! contain every completion time and pause. Their files belong to third parties and are not part of
+//! the project. If they are missing, these tests pass and print that they were skipped.
 #![allow(clippy::print_stderr)]
 
 use fabric::NodeId;
@@ -13,7 +13,7 @@ use fabric::ns3::node_numbers;
 use fabric::record::{FlowRecord, Outcome, PauseRecord, Recorder, Rows};
 use scenario::{Changes, Scenario};
 
-/// Words of `config.txt`, by their key.
+/// Values in `config.txt`, by key.
 type Config = BTreeMap<String, Vec<String>>;
 
 fn reference() -> Option<PathBuf> {
@@ -39,7 +39,7 @@ fn config(dir: &Path) -> Config {
         .collect()
 }
 
-/// The topology of `topology.txt`, every node by its number.
+/// Converts `topology.txt` to a topology with listed links. Each node is named by its number.
 fn topology(text: &str) -> String {
     let mut words = text.split_whitespace();
     let mut number = || words.next().unwrap().parse::<u32>().unwrap();
@@ -69,7 +69,7 @@ fn topology(text: &str) -> String {
     out + "]\n"
 }
 
-/// The flows of `flow.txt`, from 2 s on.
+/// Converts the flows in `flow.txt`. Their start times count from 2 s.
 fn flows(text: &str) -> String {
     let mut out = "[[traffic]]\nname = \"flows\"\npattern = \"list\"\nflows = [\n".to_owned();
     for line in text.lines().skip(1).filter(|line| !line.trim().is_empty()) {
@@ -169,7 +169,7 @@ fn scheme(c: &Config) -> String {
     s
 }
 
-/// What a case says, as a scenario.
+/// Creates a scenario from the files of a case.
 fn import(dir: &Path) -> Scenario {
     let c = config(dir);
     let shared = dir.parent().unwrap();
@@ -185,7 +185,7 @@ fn import(dir: &Path) -> Scenario {
         .unwrap_or_else(|e| panic!("{}: {e}", dir.display()))
 }
 
-/// A flow as fct.txt has it: source, destination, source port, bytes, start and duration in ns.
+/// A flow in `fct.txt`: source, destination, source port, bytes, start in ns, and duration in ns.
 type Row = (u32, u32, u32, u64, u64, u64);
 
 #[derive(Default)]
@@ -203,13 +203,14 @@ impl Recorder for Listener {
 
 const EPOCH_NS: u64 = 2_000_000_000;
 
-/// Runs a case. Flows in the order of completion, and times and nodes of pauses and resumes.
+/// Runs a case. Returns the flows in the order of completion, the pauses and resumes with times and
+/// nodes, and the outcome.
 fn run(scenario: &Scenario) -> (Vec<Row>, Vec<(u64, u32, bool)>, Outcome) {
     let mut heard = Listener::default();
     let plan = scenario.build().unwrap().plan;
     let outcome = engine::run(plan, &mut heard, &mut |_| true);
     let numbers = node_numbers(&scenario.graph);
-    // Source ports are given in the order of starts.
+    // ns-3 assigns source ports in the order of flow starts.
     heard.flows.sort_by_key(|r| r.flow.id);
     let mut ports: BTreeMap<(u32, u32), u32> = BTreeMap::new();
     let mut rows: Vec<Row> = Vec::new();
@@ -329,7 +330,8 @@ fn incast_with_pauses() {
     }
 }
 
-// NS3-04, NS3-05, NS3-18, NS3-40: everything at once; a single changed tie would show.
+// NS3-04, NS3-05, NS3-18, NS3-40: all mechanisms at the same time. A single change in the order of
+// simultaneous events would be visible.
 #[test]
 fn loaded_network() {
     for control in CONTROLS {
@@ -337,7 +339,7 @@ fn loaded_network() {
     }
 }
 
-/// More cases of the same form, where `BACKWATER_NS3_CASES` names their folder.
+/// Additional cases of the same form, in the folder `BACKWATER_NS3_CASES`.
 #[test]
 fn cases_elsewhere() {
     let Some(root) = std::env::var_os("BACKWATER_NS3_CASES").map(PathBuf::from) else {

@@ -1,4 +1,4 @@
-//! What every preset is, pinned; and that each value has its rule.
+//! Pins the configuration of every preset, and checks that each value cites its rule.
 
 use dataplane::cc::powertcp::{PowerConfig, PowerTcpConfig};
 use dataplane::cc::swift::SwiftConfig;
@@ -60,7 +60,7 @@ fn every_preset_has_a_summary_and_works_with_every_set() {
     assert!(Preset::find("bfc").is_some() && Preset::find("nothing").is_none());
 }
 
-// PRE-208, PRE-209: the standard's numbers, without PFC.
+// PRE-208, PRE-209: CBFC has the numbers of the standard, without PFC.
 #[test]
 fn credits_of_links() {
     let c = config("dcqcn+cbfc", &[]);
@@ -80,7 +80,7 @@ fn credits_of_links() {
     assert_eq!(limit, Some(Limit::Credits(80)));
 }
 
-// CBFC-21: a leaf here has two links of 100 Gbps and two of 400.
+// CBFC-21: a leaf in this network has two links of 100 Gbps and two of 400 Gbps.
 #[test]
 fn credits_must_fit_the_buffer() {
     let parse = |buffer: &str| {
@@ -99,7 +99,7 @@ fn credits_must_fit_the_buffer() {
     );
 }
 
-// CBFC-23: a frame of 1048 bytes takes five credits of 256 bytes.
+// CBFC-23: a frame of 1048 bytes needs five credits of 256 bytes.
 #[test]
 fn credits_must_suffice_for_a_frame() {
     let parse = |limit: u32| {
@@ -120,15 +120,15 @@ fn credits_must_suffice_for_a_frame() {
     );
 }
 
-// PRE-01, PRE-02, PRE-03, PRE-04, PRE-42: what all have in common.
+// PRE-01, PRE-02, PRE-03, PRE-04, PRE-42: values that are common to all presets.
 #[test]
 fn common() {
     for preset in PRESETS {
         let c = config(preset.name, &[]);
         if c.nic.recovery == Recovery::Own {
-            continue; // Receiver-driven ones have tests of their own.
+            continue; // other tests check receiver-driven transports
         }
-        // PRE-200, PRE-203, PRE-223
+        // PRE-200, PRE-203, PRE-223: timestamps enlarge the header
         let stamped = matches!(
             c.nic.control,
             Sending::Control(
@@ -149,7 +149,7 @@ fn common() {
             preset.name
         );
         assert_eq!(c.nic.ack, if told { 46 } else { 60 }, "{}", preset.name); // PRE-19, PRE-202
-        // PRE-210
+        // PRE-210: paths that senders select
         let of_sender = c.nic.spray.is_some();
         assert_eq!(c.switch.path == PathChoice::Flow, !of_sender);
         assert_eq!(c.base_rtt, BaseRtt::Network);
@@ -184,7 +184,7 @@ fn bfc() {
         (bfc.threshold_factor, bfc.hrtt_ps, bfc.frame_bytes),
         (65_536, None, 64)
     );
-    // PRE-45
+    // PRE-45: first packet, arriving packets
     assert!(bfc.first_exempt && !bfc.count_arriving);
     assert_eq!(bfc.upstream_queues, 1024);
     assert!(c.switch.ecn.is_none() && c.switch.int.is_none());
@@ -196,7 +196,7 @@ fn bfc() {
     assert_eq!(c.nic.ack_class, 1);
     assert!(c.nic.obeys.contains(Scheme::Bfc.number()));
     assert_eq!(c.nic.queues, 1024);
-    // 128 queues bring 128 x 100 entries with them.
+    // A port with 128 queues has 128 × 100 entries in the flow table.
     let wide = config(
         "bfc",
         &["scheme.queues=128", "scheme.dynamic.sticky=\"7us\""],
@@ -252,7 +252,7 @@ fn bfc_whole() {
     };
     assert_eq!(plain.switch.assign, paper);
     assert_eq!(plain.switch.hop, HopConfig::Bfc(BfcConfig::PAPER));
-    // Four classes share 32 queues.
+    // Four traffic classes share the 32 queues of a port.
     let class = "traffic.t.class=3";
     let queues = |set: &[&str]| match config("bfc", set).switch.classify {
         Classify::Dynamic { queues, .. } => queues,
@@ -337,7 +337,7 @@ fn the_code_of_the_bfc_paper() {
         (c.switch.schedule, c.nic.order),
         (Schedule::Cyclic, FlowOrder::Cyclic)
     );
-    // Other schemes only get its packets.
+    // With other schemes, the profile only changes the packets.
     let c = config("hpcc", &["scheme.profile=nsdi22-code"]);
     assert_eq!((c.switch.classify, c.nic.header), (Classify::Fifo, 20));
 }
@@ -382,7 +382,7 @@ fn hpcc() {
     assert_eq!((paper.nic.int, paper.nic.ack_bytes()), (42, 88));
 }
 
-// PRE-70: how INT is written, and how HPCC then reads it.
+// PRE-70: format of INT, as switches write it and HPCC reads it.
 #[test]
 fn telemetry() {
     let both = |set: &[&str]| {
@@ -407,7 +407,7 @@ fn telemetry() {
     assert_eq!(int.format, IntFormat::Wire(Layout::new(1, 16)));
 }
 
-// PRE-71: the variants, and what says nothing of them.
+// PRE-71: the variants of HPCC, and the values without any variant.
 #[test]
 fn variants_of_hpcc() {
     let hpcc = |set: &[&str]| match config("hpcc", set).nic.control {
@@ -435,7 +435,7 @@ fn variants_of_hpcc() {
     assert_eq!(table.epsilon(), 0.01);
     let coarse = hpcc(&["scheme.hpcc.division=table", "scheme.hpcc.epsilon=5%"]);
     assert!(matches!(coarse.division, Division::Table(t) if t.epsilon() == 0.05));
-    // HPCC-41
+    // HPCC-41: fixed-point arithmetic
     let fixed = hpcc(&[
         "scheme.hpcc.arithmetic=fixed",
         "scheme.hpcc.division=table",
@@ -562,7 +562,7 @@ fn ideal_and_plain() {
     );
 }
 
-// PRE-41, PRE-42, PRE-43, PRE-44, PRE-90: a scenario that says nothing of them.
+// PRE-41, PRE-42, PRE-43, PRE-44, PRE-90: defaults of keys that the scenario does not set.
 #[test]
 fn defaults() {
     let scenario = Scenario::parse(NETWORK, "x.toml", Path::new("."), &Changes::default()).unwrap();
@@ -580,7 +580,7 @@ fn defaults() {
     );
 }
 
-// PRE-10, PRE-14: axes that no preset uses.
+// PRE-10, PRE-14: words of axes that no preset uses.
 #[test]
 fn axes_alone() {
     let c = config("hpcc", &["scheme.classify=hash", "scheme.schedule=drr"]);
@@ -640,8 +640,8 @@ fn spfc_and_its_rivals() {
             (found.k, found.count, found.unpaused_waits),
             (5 << 16, Departures::Packets, false)
         );
-        // 17.5 round trips of a link of 1 us are more than 4 of the network, which take 8 us each and
-        // what frames and ACKs take to be sent.
+        // 17.5 round trips over a link of 1 us take 35 us. This is more than 4 round trips of the
+        // network, which take 8 us each plus the transmission times of frames and ACKs.
         assert_eq!(found.interval_ps, 35 * US);
         let four = config(&format!("{control}+spfc"), &["scheme.spfc.interval=4"]);
         let four_ps = pfc(&four).victims.expect("SPFC").interval_ps;
@@ -649,7 +649,8 @@ fn spfc_and_its_rivals() {
     }
 }
 
-// PRE-122, SPFC-08, SPFC-14, SPFC-16, SPFC-18, SPFC-20 to SPFC-22: what the paper leaves open is an option; SPFC goes with any control.
+// PRE-122, SPFC-08, SPFC-14, SPFC-16, SPFC-18, SPFC-20 to SPFC-22: each open point of the paper is
+// an option. SPFC works with any congestion control.
 #[test]
 fn spfc_is_an_axis() {
     let set = [
@@ -689,7 +690,8 @@ fn spfc_is_an_axis() {
         assert_eq!((found.beside, found.resumes_at_once), (beside, false));
         assert_eq!((found.detects_at_once, found.rate), (false, None));
     }
-    // Links of 1 us: 35 us for the runs of K = 5, 120 us for those of K = 10.
+    // With links of 1 us, the interval is 35 us for the runs with K = 5, and 120 us for the runs
+    // with K = 10.
     let auto = |k: &str| {
         let set = ["scheme.victims=spfc", &format!("scheme.spfc.k={k}")];
         let interval_ps = pfc(&config("hpcc", &set))
@@ -707,7 +709,7 @@ fn spfc_is_an_axis() {
     assert!(bfc.switch.hop.bfc().is_some() && pfc(&bfc).victims.is_some());
 }
 
-// PRE-126, PRE-127
+// PRE-126, PRE-127: host parameters of the SPFC paper
 #[test]
 fn hosts_of_the_spfc_paper_have_the_values_of_the_papers_it_cites() {
     let paper = "scheme.parameters=spfc-paper";
@@ -726,7 +728,7 @@ fn hosts_of_the_spfc_paper_have_the_values_of_the_papers_it_cites() {
     assert_eq!(timely.nic.control, config("timely", &[]).nic.control);
 }
 
-// PRE-128
+// PRE-128: DCQCN in the mode-DCQCN paper
 #[test]
 fn dcqcn_of_the_mode_dcqcn_paper_differs_by_its_timers_and_its_least_rate() {
     let [plain, paper] = ["hpcc-paper", "dcqcn-paper@hpcc"].map(|set| {
@@ -746,7 +748,7 @@ fn dcqcn_of_the_mode_dcqcn_paper_differs_by_its_timers_and_its_least_rate() {
     assert_eq!(paper, (expected, plain.1));
 }
 
-// PRE-129
+// PRE-129: DCQCN in the BFC paper
 #[test]
 fn dcqcn_of_the_bfc_paper_is_that_of_its_authors_with_a_window() {
     let c = config("dcqcn", &["scheme.parameters=ns3-rdma@bfc"]);
@@ -777,7 +779,7 @@ fn dcqcn_of_the_bfc_paper_is_that_of_its_authors_with_a_window() {
     assert_eq!(plain.nic.cnp_class, plain.nic.data_class);
 }
 
-// PRE-130
+// PRE-130: HPCC and DCTCP in the BFC paper
 #[test]
 fn hpcc_and_dctcp_of_the_bfc_papers_curves_are_those_of_a_fork() {
     let set = ["scheme.parameters=ns3-hpcc@bfc"];
@@ -814,8 +816,8 @@ fn hpcc_and_dctcp_of_the_bfc_papers_curves_are_those_of_a_fork() {
     assert_ne!(c.nic.ack_class, c.nic.data_class);
 }
 
-/// HPCC paper, Fig. 12: two controls under three flow controls, by configuration alone.
-// PRE-08, PRE-14, PRE-60
+/// HPCC paper, Fig. 12: the configurations of two congestion controls with three flow controls.
+// PRE-08, PRE-14, PRE-60: flow control
 #[test]
 fn flow_control_choices_of_the_hpcc_paper() {
     for control in ["dcqcn", "hpcc"] {
@@ -839,9 +841,9 @@ fn flow_control_choices_of_the_hpcc_paper() {
     }
 }
 
-/// They run, on a network small enough that all three are put to the test: PFC pauses, the others
-/// drop.
-// PRE-14, PRE-60
+/// The configurations run on a small network that stresses all three flow controls: PFC pauses, and
+/// the other two drop packets.
+// PRE-14, PRE-60: flow control
 #[test]
 fn flow_control_choices_run() {
     let text = "name = \"fig12\"\ntopology = { kind = \"star\", hosts = 17, link = { rate = \"100Gbps\", delay = \"1us\" } \
@@ -877,7 +879,7 @@ fn flow_control_choices_run() {
     }
 }
 
-/// Takes no notes.
+/// Recorder that discards all records.
 struct Nobody;
 
 impl fabric::record::Recorder for Nobody {
@@ -917,10 +919,10 @@ fn recoveries() {
     assert_eq!(ideal(&["scheme.ideal.delay=0us"]), Recovery::ideal(Some(0)));
 }
 
-// PRE-64
+// PRE-64: HPCC without PFC
 #[test]
 fn hpcc_without_pfc() {
-    // Each has a counterpart that keeps PFC, and differs in nothing else.
+    // Each preset without PFC differs from a preset with PFC in nothing else.
     for (name, classify) in [
         ("hpcc-no-pfc", Classify::Fifo),
         ("hpcc-no-pfc+sfq", Classify::Hash { queues: 31 }),
@@ -991,16 +993,17 @@ fn ecn_profiles_by_rate() {
         let red = ecn.at(Rate::from_gbps(gbps));
         (red.kmin_bytes, red.kmax_bytes, red.pmax)
     });
-    // 100 Gbps has none of its own: 2.5 times that of 40.
+    // 100 Gbps has no profile of its own. The thresholds are 2.5 times those of the 40 Gbps
+    // profile.
     assert_eq!(found, [(25_000, 50_000, 1.0), (1_000_000, 2_000_000, 0.5)]);
-    // With none below, the lowest.
+    // If no profile has a lower rate, the profile with the lowest rate is scaled.
     let high =
         "scheme.ecn.profiles=[{ rate = \"400Gbps\", kmin = \"1MB\", kmax = \"2MB\", pmax = 0.5 }]";
     let ecn = config("dcqcn", &[high]).switch.ecn.unwrap();
     assert_eq!(ecn.at(Rate::from_gbps(100)).kmin_bytes, 250_000);
 }
 
-/// Words that start with `PRE-`.
+/// Returns all words of a text that start with `PRE-`.
 fn rules(text: &str) -> BTreeSet<String> {
     let found = text
         .match_indices("PRE-")
@@ -1042,7 +1045,8 @@ fn every_value_names_a_rule_and_every_rule_is_named() {
     assert_eq!(stated, cited);
 }
 
-// PRE-80, PRE-81, PRE-82, PRE-83, PRE-84, PRE-85: no other simulator is imitated unless a profile says so.
+// PRE-80, PRE-81, PRE-82, PRE-83, PRE-84, PRE-85: without a profile, no other simulator is
+// reproduced.
 #[test]
 fn no_profile() {
     for preset in PRESETS {
@@ -1076,7 +1080,7 @@ fn no_profile() {
     }
 }
 
-// PRE-90: another epoch is kept, also in the resolved scenario, and moves nothing.
+// PRE-90: an epoch is also in `resolved.toml`, and changes no result.
 #[test]
 fn epoch() {
     let text = format!("{NETWORK}\n[run]\nepoch = \"2s\"\n");
@@ -1140,7 +1144,7 @@ fn reps_and_the_other_path_policies() {
     assert_eq!(config("dctcp", &[]).nic.spray, None);
 }
 
-// PRE-201.
+// PRE-201: processing time of hosts
 #[test]
 fn hosts_take_no_time() {
     let host = |set: &[&str]| config("swift", set).nic.host.processing;
@@ -1209,13 +1213,14 @@ fn bolt_in_switches_and_senders() {
     assert_eq!(default, Some(expected));
 }
 
-/// A switch with 64 ports of 400 Gbps and 500 m each, into one of which 32 hosts send.
+/// A switch with 64 ports of 400 Gbps and cables of 500 m. 32 hosts send to one port.
 const MANY_PORTS: &str = "name = \"pool\"\n\
     topology = { kind = \"star\", hosts = 64, link = { rate = \"400Gbps\", delay = \"2.5us\" } }\n\
     [switch]\nbuffer = \"64MB\"\n[[traffic]]\nname = \"t\"\npattern = \"incast\"\ndegree = 32\nreceiver = 0\n\
     total = \"64MB\"\nstart = \"0us\"\n[scheme]\npreset = \"line-rate\"\npfc.headroom = \"1MB\"\n[run]\non_loss = \"warn\"\n";
 
-// SW-56, PRE-275: 64 MB of headroom for single ports do not fit; a pool of a quarter does, and is warned of.
+// SW-56, PRE-275: 64 MB of headroom for separate ports do not fit. A shared pool with a quarter of
+// that fits, and causes a warning.
 #[test]
 fn ports_share_a_pool_of_headroom() {
     let load = |set: &[&str]| {
@@ -1234,11 +1239,11 @@ fn ports_share_a_pool_of_headroom() {
         assert_eq!(oversubscribed, 1, "{:?}", scenario.warnings);
         let plan = scenario.build().expect("sound").plan;
         let outcome = fabric::engine::Simulation::new(plan).run(&mut Nobody, &mut |_| true);
-        // AUD-05: the run reports its drops, which `on_loss` makes a warning.
+        // AUD-05: the run reports its drops, and `on_loss` makes them a warning.
         assert!(outcome.violations.iter().all(|v| v.check == "lossless"));
         outcome.counters.drops[DropCause::Buffer as usize]
     };
-    // 32 ports send on for 5 us and two frames after their pause: 8 MB together.
+    // After their pause, 32 ports continue to send for 5 us plus two frames each: 8 MB in total.
     assert_eq!(drops("scheme.pfc.headroom_pool=16MB"), 0);
     assert!(drops("scheme.pfc.headroom_pool=2MB") > 0);
 }

@@ -1,4 +1,4 @@
-//! The profile `ns3` as a layer, and its smallest runs, counted by hand.
+//! The profile `ns3` as a layer on presets, and its smallest runs with times computed by hand.
 
 use std::path::Path;
 
@@ -43,7 +43,7 @@ impl Recorder for Flows {
     }
 }
 
-/// Completion time of a single flow at its sender, in ns.
+/// Returns the completion time of a single flow at its sender, in ns.
 fn took(bytes: &str, scheme: &str) -> u64 {
     took_on(STAR, bytes, scheme)
 }
@@ -60,7 +60,8 @@ fn took_on(network: &str, bytes: &str, scheme: &str) -> u64 {
     took_ps / NS
 }
 
-// NS3-01, NS3-02, NS3-04, NS3-06: four times 1 µs, the packet twice and the ACK twice.
+// NS3-01, NS3-02, NS3-04, NS3-06: four link delays of 1 µs, and two transmissions each of the
+// packet and of the ACK.
 #[test]
 fn a_single_packet() {
     assert_eq!(took("1000B", "dcqcn"), 4000 + 2 * 83 + 2 * 4);
@@ -68,7 +69,7 @@ fn a_single_packet() {
     assert_eq!(took("1000B", "hpcc"), 4000 + 2 * 87 + 2 * 7);
 }
 
-// NS3-01: what is a fraction of a nanosecond of a delay is nobody's time.
+// NS3-01: link delays are truncated to nanoseconds.
 #[test]
 fn a_delay_with_a_fraction() {
     let network = STAR.replace("1us", "1172.72ns");
@@ -76,13 +77,13 @@ fn a_delay_with_a_fraction() {
     assert_eq!(ns, 4 * 1172 + 2 * 83 + 2 * 4);
 }
 
-// NS3-01, NS3-32: 9999 packets more, each 83 ns after the one before.
+// NS3-01, NS3-32: 9999 additional packets, each 83 ns after the previous one.
 #[test]
 fn a_long_flow() {
     assert_eq!(took("10MB", "dcqcn"), 4174 + 9999 * 83);
 }
 
-// NS3-61 and what else the profile says, by control.
+// NS3-61, and all other settings of the profile, for each congestion control.
 #[test]
 fn what_it_sets() {
     let of = |scheme| {
@@ -99,14 +100,14 @@ fn what_it_sets() {
         (c.max_stage, c.wai.rate_bps(), c.min_rate_bps),
         (0, Some(5e7), 1e9)
     );
-    // NS3-19
+    // NS3-19: format of INT records
     assert_eq!(c.format, IntFormat::Wire(Layout::new(4, 17)));
     assert!(hpcc.switch.classes[0].int, "pause frames count");
     assert_eq!(
         (hpcc.nic.data_bytes(1000), hpcc.nic.ack_bytes()),
         (1090, 88)
     );
-    // NS3-21, NS3-22
+    // NS3-21, NS3-22: ACKs, go-back-N
     assert!(hpcc.nic.host.ack_pausable);
     let go_back_n = GoBackNConfig {
         timeout_ps: NEVER,
@@ -117,7 +118,7 @@ fn what_it_sets() {
     assert_eq!(hpcc.nic.host.arbiter, Arbiter::Scan);
     assert!(hpcc.nic.host.ports_in_hash && hpcc.switch.path == PathChoice::Tuple);
     assert_eq!(hpcc.base_rtt, BaseRtt::Ns3Network);
-    // NS3-10, NS3-14
+    // NS3-10, NS3-14: PFC
     let Admission::Pfc(pfc) = hpcc.switch.mmu.admission else {
         panic!("{:?}", hpcc.switch.mmu.admission)
     };
@@ -131,7 +132,7 @@ fn what_it_sets() {
         (accounting, 3072, 43)
     );
     let dcqcn = of("dcqcn");
-    // NS3-23, NS3-15
+    // NS3-23, NS3-15: CNPs as flags of ACKs
     assert!(dcqcn.nic.host.cnp_on_ack && dcqcn.nic.cnp_interval_ps.is_none());
     assert!(!dcqcn.nic.host.ack_pausable);
     let ecn = dcqcn.switch.ecn.as_ref().unwrap();
@@ -162,10 +163,10 @@ fn the_scenario_has_the_last_word_and_the_resolved_one_says_who_spoke() {
     ] {
         assert!(text.contains(line), "{line} is not in\n{text}");
     }
-    // It is a scenario itself and means the same.
+    // `resolved.toml` is a scenario with the same values.
     let again = Scenario::parse(text, "r.toml", Path::new("."), &Changes::default()).unwrap();
     assert_eq!(again.spec, scenario.spec);
-    // In the scenario itself the word does the same.
+    // The key `profile` in the scenario has the same effect as the option `--profile`.
     let word = format!(
         "{}[scheme]\npreset = \"dcqcn\"\nprofile = \"ns3\"\n",
         one_flow("1MB")
@@ -181,7 +182,7 @@ fn the_scenario_has_the_last_word_and_the_resolved_one_says_who_spoke() {
     assert!(error.to_string().contains("ns3"), "{error}");
 }
 
-// NS3-60
+// NS3-60: invalid combinations
 #[test]
 fn what_cannot_go_together_is_said() {
     let says = |scheme: &str, set: &[&str], part: &str| {
@@ -230,7 +231,7 @@ fn what_cannot_go_together_is_said() {
     );
 }
 
-// NS3-11: thresholds go by the first host's link.
+// NS3-11: thresholds depend on the link rate of the first host.
 #[test]
 fn the_nics_rate_is_that_of_the_host_with_the_lowest_number() {
     let text = "name = \"x\"\n[topology]\nkind = \"links\"\nhosts = [\"5\", \"2\"]\nswitches = [\"9\"]\nlinks = [\n\

@@ -1,4 +1,5 @@
-//! Receiver-driven transports in scenarios: presets, what they refuse, Homa's levels from traffic.
+//! Receiver-driven transports in scenarios: presets, refused settings, and the priority levels of
+//! Homa.
 
 use std::path::Path;
 
@@ -69,7 +70,7 @@ fn expresspass() {
         (84, 1538, 16, 2)
     );
     assert_eq!(c.switch.shaped, Some(q));
-    // Smaller frames need more credits.
+    // If frames are smaller, the credit rate is higher.
     let c = config(
         &traffic("size = \"1MB\""),
         "expresspass",
@@ -103,7 +104,7 @@ fn levels(text: &str, set: &[&str]) -> HomaConfig {
     }
 }
 
-// PTH-02, PTH-05, PRE-161
+// PTH-02, PTH-05, PRE-161: least-loaded paths
 #[test]
 fn paths_by_load_have_parameters_and_are_refused_where_paths_are_given() {
     let text = traffic("size = \"1MB\"");
@@ -150,23 +151,24 @@ fn homa() {
     assert_eq!(shared.switch.mmu.admission, Admission::SharedPool);
 }
 
-// HOM-04, HOM-06
+// HOM-04, HOM-06: priority levels
 #[test]
 fn homas_levels_follow_from_the_traffic() {
-    // A round trip of this network is 8 us and a few frames, in which 100 packets go: of 1 MB a
-    // tenth is unscheduled, 3.2 of 32 levels.
+    // A base round trip of this network takes 8 us and a few frames, or 100 packets. Thus a tenth
+    // of each 1 MB message is unscheduled, which gives 3.2 of 32 levels.
     let homa = levels(&traffic("size = \"1MB\""), &[]);
     assert_eq!((homa.unscheduled, homa.overcommitment), (3, 29));
-    // Everything is unscheduled: one level is left for what the rest would be.
+    // All bytes are unscheduled. One level remains for scheduled bytes.
     let homa = levels(&traffic("size = \"1KB\""), &[]);
     assert_eq!((homa.unscheduled, homa.overcommitment), (31, 1));
-    // A mix: each level has equally many unscheduled bytes, so cutoffs grow.
+    // With a mix of sizes, each level has the same number of unscheduled bytes, so the cutoffs
+    // increase.
     let homa = levels(&traffic("sizes = \"google-allrpc@bfc\""), &[]);
     let cutoffs = &homa.cutoffs[..usize::from(homa.unscheduled) - 1];
     assert!(cutoffs.is_sorted() && cutoffs[0] > 100, "{cutoffs:?}");
     assert!(homa.level_of(100) == 0);
     assert_eq!(homa.level_of(u64::MAX), u16::from(homa.unscheduled) - 1);
-    // Given ones are taken.
+    // Levels that the scenario sets are used unchanged.
     let homa = levels(
         &traffic("size = \"1MB\""),
         &[
@@ -179,8 +181,8 @@ fn homas_levels_follow_from_the_traffic() {
     assert_eq!((of(1_000), of(1_001), of(10_000), of(10_001)), (0, 1, 1, 2));
 }
 
-/// Half of the unscheduled bytes are in messages of 1 KB, half in those of 50 KB.
-// HOM-04
+/// Half of the unscheduled bytes are in messages of 1 KB, and half in messages of 50 KB.
+// HOM-04: equal bytes per level
 #[test]
 fn levels_have_equally_many_unscheduled_bytes() {
     let flow = |bytes: &str| format!("{{ src = 0, dst = 1, bytes = \"{bytes}\" }}");
@@ -198,7 +200,7 @@ fn levels_have_equally_many_unscheduled_bytes() {
     assert_eq!((homa.level_of(1_000), homa.level_of(50_000)), (0, 1));
 }
 
-// CBFC-35
+// CBFC-35: invalid combinations
 #[test]
 fn what_cannot_work_is_refused() {
     refused(
@@ -296,7 +298,7 @@ fn what_cannot_work_is_refused() {
     );
 }
 
-// XP-05
+// XP-05: symmetric paths
 #[test]
 fn paths_that_are_not_symmetric_earn_a_warning() {
     let links = "name = \"x\"\n[topology]\nkind = \"links\"\nhosts = [\"a\", \"b\"]\nswitches = [\"s\", \"t\", \"u\", \"v\"]\n\
@@ -316,7 +318,7 @@ fn paths_that_are_not_symmetric_earn_a_warning() {
     assert!(!said(&traffic("size = \"1MB\"")));
 }
 
-// BOLT-07, PRE-220
+// BOLT-07, PRE-220: notices of switches
 #[test]
 fn receivers_need_no_notices_and_other_senders_discard_them() {
     let text = traffic("size = \"1MB\"");
@@ -336,7 +338,7 @@ fn receivers_need_no_notices_and_other_senders_discard_them() {
     assert_eq!(notifier.map(|notifier| notifier.notice_bytes()), Some(64));
 }
 
-// BOLT-22
+// BOLT-22: requirements of Bolt
 #[test]
 fn bolts_sender_needs_notices_and_an_ack_for_each_packet() {
     let text = traffic("size = \"1MB\"");
@@ -358,7 +360,7 @@ fn bolts_sender_needs_notices_and_an_ack_for_each_packet() {
     );
 }
 
-// PFCWD-09, PRE-221
+// PFCWD-09, PRE-221: watchdog of PFC
 #[test]
 fn a_guard_needs_pfc() {
     let text = traffic("size = \"1MB\"");
@@ -372,7 +374,8 @@ fn a_guard_needs_pfc() {
     assert_eq!(guard.patience_ps(), 400 * MS);
 }
 
-/// A whole run of each: flows finish, books hold, counters appear.
+/// Runs a scenario with each transport: flows complete, the audit passes, and the counters are in
+/// the summary.
 #[test]
 fn runs_from_scenario_to_summary() {
     let text = format!(

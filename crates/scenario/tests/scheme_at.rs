@@ -1,4 +1,4 @@
-//! `[[scheme.at]]`: switches whose scheme differs from that of the others.
+//! Tests of `[[scheme.at]]`: switches whose scheme differs from that of the other switches.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use scenario::{Changes, Scenario};
 
 use crate::allocations::Nobody;
 
-/// Two racks with two spines; eight hosts send to one.
+/// Two racks with two spines. Eight hosts send to one host.
 const NETWORK: &str = "name = \"x\"\ntopology = { kind = \"leaf-spine\", leaves = 2, spines = 2, hosts_per_leaf = 4, \
                        link = { rate = \"100Gbps\", delay = \"1us\" }, uplink = { rate = \"100Gbps\", delay = \"1us\" } }\n\
                        [switch]\nbuffer = \"12MB\"\n[[traffic]]\nname = \"t\"\npattern = \"incast\"\ndegree = 7\n\
@@ -34,7 +34,7 @@ fn run(scenario: &Scenario) -> Outcome {
 
 const FIFO: &str = "classify = \"fifo\"\nschedule = \"fifo\"\nbackpressure = \"none\"\n";
 
-// PRE-292
+// PRE-292: exceptions for some switches
 #[test]
 fn an_entry_changes_the_switches_that_it_names() {
     let scenario = good(&format!(
@@ -57,7 +57,7 @@ fn an_entry_changes_the_switches_that_it_names() {
     assert_eq!(again.expect("it reads its own text").spec, scenario.spec);
 }
 
-// PRE-292: the same keys for all switches, by an entry or in [scheme], give the same run.
+// PRE-292: an entry for all switches gives the same run as the same keys in `[scheme]`.
 #[test]
 fn an_entry_for_all_switches_is_like_the_scheme_itself() {
     let keys = "backpressure = \"none\"\n";
@@ -70,7 +70,8 @@ fn an_entry_for_all_switches_is_like_the_scheme_itself() {
     assert_eq!(own.digest, entry.digest);
 }
 
-// PRE-292, SW-46: in a part of the network BFC holds the queues of its neighbours, and other switches ignore its pauses.
+// PRE-292, SW-46: if only some switches run BFC, it pauses the queues of their neighbours that run
+// BFC; other switches ignore its pauses.
 #[test]
 fn bfc_acts_in_a_part_of_the_network() {
     let pauses = |outcome: &Outcome| outcome.counters.hop["bfc_pauses"];
@@ -86,7 +87,7 @@ fn bfc_acts_in_a_part_of_the_network() {
     assert_eq!(pauses(&none), 0);
 }
 
-// PRE-292
+// PRE-292: invalid entries
 #[test]
 fn entries_that_cannot_work_are_refused() {
     let entry = |base: &str, text: &str| {

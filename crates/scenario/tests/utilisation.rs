@@ -1,4 +1,4 @@
-//! Loads and utilisations of links in summaries, in every topology.
+//! Loads and utilisations of links in the summary, in every kind of topology.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use scenario::{Changes, Options, Scenario};
 
 const LINK: &str = "link = { rate = \"100Gbps\", delay = \"1us\" }";
 
-/// A small network of each kind.
+/// A small network of each kind of topology: kind and keys.
 const NETWORKS: &[(&str, &str)] = &[
     ("star", "hosts = 4"),
     (
@@ -40,7 +40,8 @@ const NETWORKS: &[(&str, &str)] = &[
     ("links", ""),
 ];
 
-/// A host on two switches, of which one is shared with each of two others, and a chain behind them.
+/// One host has links to two switches. Each of these switches has one more host, and a chain of
+/// switches leads to another host.
 const LISTED: &str = r#"
 hosts = ["a", "b", "c", "d"]
 switches = ["x", "y", "z"]
@@ -87,7 +88,7 @@ fn run(label: &str, text: &str) -> Summary {
     summary.unwrap_or_else(|error| panic!("{label}: {error}"))
 }
 
-/// Each share that a summary has of what links can carry.
+/// Returns each value of a summary that is a fraction of link capacity or of time.
 fn shares(summary: &Summary) -> Vec<(String, f64)> {
     let mut shares = Vec::new();
     for (links, load) in [("core", summary.core), ("host", Some(summary.host))] {
@@ -104,8 +105,8 @@ fn shares(summary: &Summary) -> Vec<(String, f64)> {
     shares
 }
 
-/// TOP-27: no share is above 1, however much the hosts offer, also with a warm-up in which a backlog grows, and where
-/// the end cuts transmissions off.
+/// TOP-27: no utilisation exceeds 1, for any offered load. This also holds with a warm-up in which
+/// a backlog builds up, and if the end of the run interrupts transmissions.
 #[test]
 fn no_link_is_used_more_than_it_can_be() {
     let load = |name: &str| {
@@ -114,7 +115,7 @@ fn no_link_is_used_more_than_it_can_be() {
              load = {{ fraction = 1.0, of = \"hosts\" }}\nwindow = [\"0us\", \"60us\"]\n"
         )
     };
-    // Twice what the links of the hosts can carry.
+    // Twice the capacity of the host links.
     let overload = load("one") + &load("two");
     let whole = "";
     let warm = "[run]\nwarmup = \"40us\"\n";
@@ -136,7 +137,7 @@ fn no_link_is_used_more_than_it_can_be() {
     }
 }
 
-/// TOP-27: a collective of all GPUs, with traffic whose window ends long before it.
+/// TOP-27: a collective of all GPUs, together with traffic whose time window ends much earlier.
 #[test]
 fn workloads_are_measured_until_they_end() {
     for kind in ["rail-optimised", "gpu-racks"] {
@@ -156,7 +157,7 @@ fn workloads_are_measured_until_they_end() {
     }
 }
 
-/// TOP-27: bytes count on the links that they use, and on no others.
+/// TOP-27: bytes count on the links that they cross, and on no other links.
 #[test]
 fn load_of_the_core_is_of_the_bytes_that_cross_it() {
     let flow = |src: u32, dst: u32| {
@@ -164,7 +165,7 @@ fn load_of_the_core_is_of_the_bytes_that_cross_it() {
             "[[traffic]]\nname = \"one\"\npattern = \"list\"\nflows = [{{ src = {src}, dst = {dst}, bytes = \"1MB\" }}]\n"
         )
     };
-    // Whether a flow between two hosts crosses the core, and whether it leaves its server.
+    // For each flow: true if it crosses the core, and true if it leaves its server.
     let cases = [
         ("rail-optimised", 0, 1, false, false),
         ("rail-optimised", 0, 4, false, true),
@@ -177,7 +178,7 @@ fn load_of_the_core_is_of_the_bytes_that_cross_it() {
         ("dual-homed", 0, 1, false, true),
         ("dual-homed", 0, 5, true, true),
         ("multi-dc", 0, 2, true, true),
-        // Hosts that share one switch of two use that one.
+        // If two hosts have a common switch, the flow uses this switch.
         ("links", 0, 1, false, true),
         ("links", 0, 2, false, true),
         ("links", 1, 2, true, true),
@@ -198,7 +199,7 @@ fn load_of_the_core_is_of_the_bytes_that_cross_it() {
             (leaves, leaves),
             "{label}"
         );
-        // The ports agree.
+        // The byte counters of the ports give the same result.
         assert_eq!(
             (nonzero(core.wire), nonzero(host.wire)),
             (crosses, leaves),
@@ -207,7 +208,8 @@ fn load_of_the_core_is_of_the_bytes_that_cross_it() {
     }
 }
 
-/// TOP-27: a load of the hosts' links has no share of the core where racks do not determine what crosses it.
+/// TOP-27: a load that refers to host links has a core load only if the racks of two hosts
+/// determine whether their flow crosses the core.
 #[test]
 fn a_requested_load_has_a_share_of_the_core_where_racks_determine_it() {
     let asked = |kind: &str, of: &str| {

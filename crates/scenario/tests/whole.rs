@@ -1,4 +1,5 @@
-//! Scenarios that come with the product, round trips, and texts that nobody would write.
+//! Scenarios that are shipped with Backwater, round trips through `resolved.toml`, and random
+//! texts.
 
 use fabric::{LinkId, NodeId};
 use std::path::{Path, PathBuf};
@@ -76,7 +77,7 @@ fn scenarios_of_the_benchmarks_are_sound() {
     assert_eq!(names, expected);
 }
 
-/// Options with values that only they read.
+/// Options of HPCC, with values that only these options accept.
 #[test]
 fn variants_of_hpcc_read_back_as_themselves() {
     let file = shipped()
@@ -141,7 +142,8 @@ fn the_demo_is_what_it_says() {
     let loads = scenario::asked_loads(&scenario.spec, &scenario.graph);
     let core: Vec<f64> = loads.iter().map(|l| l.of_core.unwrap()).collect();
     assert!((core[0] - 0.55).abs() < 1e-9, "{core:?}");
-    // 20 MB per 500 us is 320 Gbps; 112 of 127 senders are in other racks; the core has 6.4 Tbps.
+    // 20 MB per 500 us is 320 Gbps. 112 of 127 senders are in other racks. The capacity of the core
+    // is 6.4 Tbps.
     assert!((core[1] - 0.05 * 112.0 / 127.0).abs() < 1e-9, "{core:?}");
 }
 
@@ -178,7 +180,7 @@ fn resolved_says_where_values_come_from() {
     );
 }
 
-/// Short runs write results and agree with themselves.
+/// Short runs write results, and equal runs give equal results.
 #[test]
 fn a_run_leaves_results() {
     let folder = std::env::temp_dir().join(format!("backwater-run-{}", std::process::id()));
@@ -219,8 +221,9 @@ fn a_run_leaves_results() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// Headroom of one frame loses packets. That is an error, unless the scenario requests it.
-// AUD-05, PRE-280
+/// With headroom for one frame, packets are lost. This is an error, unless the scenario allows
+/// losses.
+// AUD-05, PRE-280: allowed losses
 #[test]
 fn losses_on_purpose_are_a_warning() {
     let text = "name = \"lose\"\ntopology = { kind = \"star\", hosts = 4, link = { rate = \"100Gbps\", delay = \"1us\" } \
@@ -279,7 +282,7 @@ fn an_interrupt_keeps_what_was_computed() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// A shipped scenario with some bytes taken out, put in or changed.
+/// A shipped scenario with some bytes removed, inserted or changed.
 fn mutated() -> impl Strategy<Value = String> {
     let texts: Vec<String> = shipped()
         .iter()
@@ -386,7 +389,7 @@ histogram = { every = "100ns", bin = "1KB" }
 rtt = { bin = "100ns", window = ["0us", "50us"] }
 "#;
 
-// RCD-01, RCD-08
+// RCD-01, RCD-08: `[record]`
 #[test]
 fn what_is_recorded_is_read_filled_in_and_read_back() {
     let text = RECORDING.replace("load = 0.3", "load = { fraction = 0.3, of = \"hosts\" }");
@@ -421,7 +424,7 @@ fn what_is_recorded_is_read_filled_in_and_read_back() {
     assert_eq!(plain, fabric::measure::RecordSpec::default());
 }
 
-// RCD-13
+// RCD-13: recorded ingresses
 #[test]
 fn ingresses_that_nobody_pauses_are_told() {
     let told = |scheme: &str| {
@@ -443,7 +446,7 @@ fn ingresses_that_nobody_pauses_are_told() {
     assert!(said.contains("own.toml:"), "{said}");
 }
 
-// TOP-19
+// TOP-19: round trips of the testbed
 #[test]
 fn the_testbed_has_the_round_trips_of_the_paper() {
     let file = |name: &str| {
@@ -454,7 +457,7 @@ fn the_testbed_has_the_round_trips_of_the_paper() {
     let testbed = file("hpcc-testbed.toml").graph;
     assert_eq!((testbed.hosts(), testbed.switches()), (32, 5));
     let mut paths = fabric::paths::Paths::new(testbed);
-    // The first two ports are those of host 0; its neighbour has the next two.
+    // The first two ports belong to host 0. Its neighbour has the next two ports.
     assert_eq!(
         paths.base_rtt_ps(LinkId::new(0), LinkId::new(2), 1048, 60),
         5_400_000
@@ -467,7 +470,7 @@ fn the_testbed_has_the_round_trips_of_the_paper() {
     assert_eq!((pod.hosts(), pod.switches()), (230, 16 + 8));
 }
 
-// TOP-20
+// TOP-20: lossy links
 #[test]
 fn loss_of_links_is_read_handed_down_and_read_back() {
     let text = r#"
@@ -511,7 +514,7 @@ recovery = "go-back-n"
     );
 }
 
-// QNT-05, QNT-07, PRE-240, PRE-241
+// QNT-05, QNT-07, PRE-240, PRE-241: pause times
 #[test]
 fn pause_times_are_read_and_those_that_run_out_before_they_are_repeated_are_refused() {
     let text = r#"
@@ -539,7 +542,8 @@ pfc = { pause = "quanta" }
 
     let plain = parse(&text.replace("pfc = { pause = \"quanta\" }\n", "")).unwrap();
     assert!(plain.resolved.contains("pause = \"until-resumed\""));
-    // 20 quanta are 1280 bytes, of which half are left: less than a frame of 1048 and a pause.
+    // A pause of 20 quanta lasts 1280 bytes. After half of it, less time is left than a frame of
+    // 1048 bytes and a pause frame need.
     let short = text.replace("\"quanta\"", "\"quanta\", quanta = 20");
     let error = parse(&short).unwrap_err().to_string();
     assert!(
@@ -558,7 +562,7 @@ pfc = { pause = "quanta" }
     );
 }
 
-// PRE-290
+// PRE-290: omitted effects
 #[test]
 fn what_is_not_modelled_is_true_for_the_configuration() {
     let sentences = |scheme: &str, link: &str| {
@@ -595,7 +599,7 @@ fn what_is_not_modelled_is_true_for_the_configuration() {
     );
 }
 
-// TOP-21, TRA-20, TRA-21
+// TOP-21, TRA-20, TRA-21: several data centres
 #[test]
 fn data_centres_sites_and_locality_are_read_and_read_back() {
     let text = r#"
@@ -631,7 +635,7 @@ preset = "bfc"
     assert!(scenario.feed().unwrap().all(|f| f.src / 6 == f.dst / 6));
     let again = parse(&scenario.resolved).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(again.spec, scenario.spec, "{}", scenario.resolved);
-    // Between two sites: host, leaf, spine, gateway, gateway, spine, leaf, host.
+    // A path between two sites: host, leaf, spine, gateway, gateway, spine, leaf, host.
     let mut paths = fabric::paths::Paths::new(scenario.graph.clone());
     assert_eq!(
         paths.base_rtt_ps(LinkId::new(0), LinkId::new(11), 0, 0),
@@ -684,13 +688,13 @@ size = "10KB"
 preset = "dcqcn"
 "#;
 
-// TOP-06, TOP-23
+// TOP-06, TOP-23: servers with GPUs
 #[test]
 fn servers_with_gpus_are_read_and_read_back() {
     let scenario = parse(GPUS).unwrap_or_else(|e| panic!("{e}"));
     let again = parse(&scenario.resolved).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(again.spec, scenario.spec, "{}", scenario.resolved);
-    // Of each server a switch; of each segment two leaves for each of two rails; two planes of spines.
+    // One switch per server, two leaves per segment and rail (two rails), and two planes of spines.
     let tiers = |name| {
         let nodes = scenario.info().nodes;
         nodes.iter().filter(|node| node.tier == name).count()

@@ -1,4 +1,4 @@
-//! Workloads in files: what is read, in which blocks, and what is refused.
+//! Workloads in files: operations and blocks that are read, and files that are refused.
 
 use arrow_array::types::{UInt32Type, UInt64Type};
 use arrow_array::{ArrayRef, ListArray, RecordBatch, StringArray, UInt32Array, UInt64Array};
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use traffic::estimate::{LogGops, Network, estimate};
 use traffic::operations::{CollectiveKind, Record, Source, Stragglers, Work};
 
-/// The rows of a file, column by column; all columns are as long as `rank`.
+/// The rows of a file, by column. All columns have the same length as `rank`.
 #[derive(Clone, Default)]
 struct Rows {
     rank: Vec<u32>,
@@ -131,8 +131,8 @@ fn what_is_written_is_read() {
     std::fs::remove_file(path).unwrap();
 }
 
-/// OPS-04: however the rows are grouped, blocks that are read when they are needed give the same
-/// run as all operations at once; and they are not read before.
+/// OPS-04: for any grouping of the rows, reading blocks on demand gives the same run as reading all
+/// operations at once. A block is not read before it is needed.
 #[test]
 fn blocks_are_read_when_they_are_needed() {
     const LONG: u32 = 5_000;
@@ -176,7 +176,7 @@ fn blocks_are_read_when_they_are_needed() {
     assert_eq!(run(1024), whole);
 }
 
-/// A calc, a send and a receive, of which the first or the others are parts of collectives.
+/// A computation, a send and a receive. Each may belong to a collective.
 fn composed(part_of: [Option<u32>; 3]) -> Vec<(&'static str, ArrayRef)> {
     let mut columns = small().columns();
     let parts = UInt32Array::from(part_of.to_vec());
@@ -184,7 +184,7 @@ fn composed(part_of: [Option<u32>; 3]) -> Vec<(&'static str, ArrayRef)> {
     columns
 }
 
-// OPS-38
+// OPS-38: operations that belong to collectives
 #[test]
 fn operations_may_be_parts_of_collectives() {
     let header = r#"{"version": 1, "ranks": 2, "groups": {"pair": [1, 0], "one": [1]}, "collectives": [
@@ -312,7 +312,8 @@ fn what_cannot_be_is_refused() {
             "this program reads version 1",
         ),
         (r#"{"version": 1}"#, "\"ranks\" must be"),
-        // One more than a network has hosts: each rank takes memory before the first operation is read.
+        // One rank more than the maximum number of hosts. Such a header is refused because each
+        // rank needs memory before its first operation is read.
         (r#"{"version": 1, "ranks": 262145}"#, "\"ranks\" must be"),
         (
             r#"{"version": 1, "ranks": 2, "option": {}}"#,
@@ -377,7 +378,8 @@ fn what_cannot_be_is_refused() {
     );
 }
 
-/// Files that the fuzz target `workloads` found: a negative offset, and a wrong number of rows.
+/// Files that the fuzz target `workloads` found: one with a negative offset, one with a wrong
+/// number of rows.
 #[test]
 fn a_damaged_file_is_refused() {
     let path = std::env::temp_dir().join(format!("backwater-damaged-{}", std::process::id()));
@@ -394,7 +396,7 @@ fn a_damaged_file_is_refused() {
             include_bytes!("workload_file/levels.parquet"),
             "the file is damaged",
         ),
-        // Reading took a minute before the readers of the file failed at its end.
+        // Reading this file took a minute before `FailingAtEnd` was introduced.
         (
             include_bytes!("workload_file/past_the_end.parquet"),
             "cannot read",

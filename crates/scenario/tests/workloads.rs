@@ -1,4 +1,4 @@
-//! `[[workload]]`: what is read, refused and filled in.
+//! Tests of `[[workload]]`: values that are read, refused, or set by default.
 
 use std::path::Path;
 
@@ -34,7 +34,7 @@ fn with(line: &str) -> String {
     STEP.replace("repeats = 2", &format!("repeats = 2\n{line}"))
 }
 
-/// Refused at line 15, with these words.
+/// Checks that a line is refused: the error is at line 15 and contains these words.
 fn refused(line: &str, words: &[&str]) {
     let text = parse(&with(line)).unwrap_err().to_string();
     assert!(text.contains("step.toml:15:"), "{text}");
@@ -54,7 +54,7 @@ fn a_workload_needs_no_traffic_and_is_read_back() {
     };
     assert!(work.hosts.iter().map(|host| host.bits()).eq(0..16));
     let job = work.job(0);
-    // Two computations and two all-reduces, each after the one before.
+    // Two computations and two all-reduces. Each operation depends on the previous one.
     assert_eq!(job.source.count(7), 4);
     let block = job.source.read(7, 0).unwrap();
     let kinds: Vec<_> = block.operations.iter().map(|o| o.work.word()).collect();
@@ -130,8 +130,8 @@ algorithm = "double-binary-tree"
 size = "32MB"
 "#;
 
-/// NCCL's chunks of 512 KiB: 31 of them for a tree of 16 MB.
-// OPS-63
+/// As in NCCL, chunks have 512 KiB: a tree with 16 MB has 31 chunks.
+// OPS-63: chunks of trees
 #[test]
 fn a_double_binary_tree_pipelines_as_in_nccl() {
     let scenario = |line: &str| parse(&TREE.replace("size", &format!("{line}\nsize"))).unwrap();
@@ -152,10 +152,10 @@ fn a_double_binary_tree_pipelines_as_in_nccl() {
     assert_eq!(usual.warnings, []);
     let again = parse(&usual.resolved).unwrap();
     assert_eq!(again.spec, usual.spec);
-    // Each rank sends as much as in a ring, so the bus bandwidth comes near the link's.
+    // Each rank sends as many bytes as in a ring, so the bus bandwidth is close to the link rate.
     let bus_bps = 2.0 * 7.0 / 8.0 * 32e6 * 8e12 / ends(&usual) as f64;
     assert!((250e9..345e9).contains(&bus_bps), "{bus_bps} bps");
-    // Both ways to lose the pipeline take longer, and a warning names them.
+    // Two settings prevent pipelining. With each, the run takes longer and has a warning.
     let whole = parse(&TREE.replace("-tree\"", "-tree:chunks=1\"")).unwrap();
     let apart = scenario("queue_pairs = \"per-message\"");
     for (slow, said) in [(&whole, "does not pipeline"), (&apart, "hardly pipelines")] {
@@ -167,7 +167,7 @@ fn a_double_binary_tree_pipelines_as_in_nccl() {
     }
 }
 
-// OPS-63
+// OPS-63: number of chunks
 #[test]
 fn chunks_of_trees_follow_the_size_and_the_depth() {
     use traffic::collectives::Algorithm;
@@ -175,7 +175,7 @@ fn chunks_of_trees_follow_the_size_and_the_depth() {
         |text: &str, bytes, members| Algorithm::pipelined(text, bytes, members).unwrap().chunks;
     let tree = "double-binary-tree";
     assert_eq!(chunks(tree, 256_000_000, 8), 245);
-    // 1 MiB for a tree of depth 3: fewer than 12 chunks of 128 KiB, so 64 KiB.
+    // 1 MiB for a tree of depth 3 would be fewer than 12 chunks of 128 KiB, so chunks have 64 KiB.
     assert_eq!(chunks(tree, 2 << 20, 8), 16);
     assert_eq!(chunks(tree, 1_000, 8), 1);
     assert_eq!(chunks("double-binary-tree:channels=4", 256_000_000, 8), 62);
@@ -185,7 +185,7 @@ fn chunks_of_trees_follow_the_size_and_the_depth() {
     assert_eq!(chunks(across, 256_000_000, 32), chunks(tree, 64_000_000, 8));
 }
 
-// RNK-14
+// RNK-14: placement of ranks
 #[test]
 fn ranks_are_placed_in_a_row_rack_by_rack_by_chance_or_as_listed() {
     let hosts_of = |text: &str| {
@@ -212,7 +212,7 @@ fn ranks_are_placed_in_a_row_rack_by_rack_by_chance_or_as_listed() {
     assert_ne!(hosts_of(&other), drawn);
 }
 
-// OPS-70
+// OPS-70: slow ranks
 #[test]
 fn ranks_are_slow_by_number_or_by_chance() {
     let factors = |line: &str| {
@@ -238,7 +238,7 @@ fn ranks_are_slow_by_number_or_by_chance() {
     assert_ne!(other.stragglers.factor(3), spread[3], "another seed");
 }
 
-// OPS-70
+// OPS-70: independent draws
 #[test]
 fn each_workload_draws_its_own_slow_ranks() {
     let slow =
@@ -271,12 +271,12 @@ fn each_workload_draws_its_own_slow_ranks() {
             .zip(&second.1)
             .any(|(one, other)| one != other)
     );
-    // What one draws does not depend on which others there are, nor on their order.
+    // The draws of a workload depend neither on other workloads nor on their order.
     assert_eq!(draws(&one, 0), first);
     assert_eq!(draws(&one.replace("\"reduce\"", "\"other\""), 0), second);
 }
 
-/// The collectives of a run.
+/// Recorder that keeps the collectives of a run.
 #[derive(Default)]
 struct Kept(Vec<CollectiveRecord>);
 
@@ -286,7 +286,7 @@ impl Recorder for Kept {
     }
 }
 
-/// Steps in the place of the all-reduce, whose line is the 11th.
+/// Returns the scenario with `steps` instead of the all-reduce, which is at line 11.
 fn steps(steps: &str) -> String {
     let from = STEP.find("collective").unwrap();
     let to = STEP.find("[scheme]").unwrap();
@@ -347,7 +347,7 @@ class = 1"#,
     };
     assert_eq!(collective(2, 0).group, Some(1));
     assert_eq!(job.workload.groups[0].ranks[..], [3, 0]);
-    // Rank 0 is the second of its pair.
+    // Rank 0 is the second member of its pair.
     let pair = collective(0, 4);
     assert_eq!(
         (pair.to_each, pair.from_each),
@@ -357,7 +357,7 @@ class = 1"#,
     assert_eq!((all.group, all.class), (None, 1));
     assert_eq!(all.to_each, [1_000, 2_000, 0, 4_000, 5_000]);
     assert_eq!(all.from_each, [4_000; 5]);
-    // A later message is not taken for an earlier one.
+    // Messages of different steps have different tags.
     let tag = |at: usize| match &of(0)[at].work {
         Work::Send(send) => send.tag,
         other => panic!("{other:?}"),
@@ -367,13 +367,15 @@ class = 1"#,
     let mut kept = Kept::default();
     let outcome = Simulation::<Wheel>::new(plan).run(&mut kept, &mut |_| true);
     assert_eq!(outcome.ending, Ending::Drained);
-    // An all-reduce of each group, and an all-to-allv of the pair and of all, twice.
+    // Two repetitions of: an all-reduce per group (two groups), an all-to-allv of the pair, and an
+    // all-to-allv of all ranks.
     assert_eq!(kept.0.len(), 2 * 4);
     let pair = (kept.0.iter()).find(|row| row.kind == "all-to-allv" && row.group == Some(0));
     assert_eq!(pair.map(|row| row.bytes), Some(8_000));
 }
 
-/// Refused where a `^` stands in the place of the all-reduce, with these words.
+/// Checks that steps are refused: the error is at the position marked by `^`, and contains these
+/// words.
 fn refused_at(marked: &str, words: &str) {
     let before = marked.split('^').next().unwrap();
     let line = 11 + before.matches('\n').count();
@@ -385,7 +387,7 @@ fn refused_at(marked: &str, words: &str) {
     assert!(text.contains(words), "no \"{words}\" in {text}");
 }
 
-// RNK-21
+// RNK-21: invalid steps
 #[test]
 fn steps_that_cannot_be_are_refused_where_they_stand() {
     for (marked, words) in [
@@ -540,7 +542,7 @@ fn what_cannot_be_is_refused_where_it_stands() {
     );
 }
 
-// RNK-07
+// RNK-07: PXN
 #[test]
 fn pxn_is_for_rails() {
     let rails = r#"
@@ -585,7 +587,7 @@ fn a_note_names_each_value_that_fast_fabrics_do_not_have() {
     assert_eq!(noted(&good.replace("4096B", "1000B")), ["scheme.mtu"]);
     let at_once = good.replace(", pfc = { response = \"500ns\" }", "");
     assert_eq!(noted(&at_once), ["scheme.pfc.response"]);
-    // A scheme without PFC has no response time, and slow hosts have small packets.
+    // A scheme without PFC has no response time. At slow hosts, small packets are usual.
     assert_eq!(noted(&at_once.replace("dcqcn", "homa")), [""; 0]);
     let slow = at_once
         .replace("4096B", "1000B")
@@ -597,7 +599,7 @@ fn a_note_names_each_value_that_fast_fabrics_do_not_have() {
 fn a_note_names_a_ring_that_leaves_nics_idle() {
     let with = |line: &str| RAILS.replace("size", &format!("{line}\nsize"));
     assert_eq!(noted(RAILS), ["workload.0.collective"]);
-    // Channels of equal rings send over the same NICs.
+    // Channels with equal rings send over the same NICs.
     let equal = "algorithm = \"ring:channels=4\"";
     assert_eq!(noted(&with(equal)), ["workload.0.algorithm"]);
     let half = "algorithm = \"ring:channels=2,server=4\"";
@@ -607,15 +609,15 @@ fn a_note_names_a_ring_that_leaves_nics_idle() {
         "steps = [{ collective = \"all-gather\", size = \"1MB\" }]",
     );
     assert_eq!(noted(&steps), ["workload.0.steps"]);
-    // The proposed ring has the servers of the group: two members of each of four.
+    // The proposed ring uses the servers of the group: four servers with two members each.
     let pairs = "ranks = 8\nplacement = [0, 1, 4, 5, 8, 9, 12, 13]";
     assert_eq!(noted(&with(pairs)), ["workload.0.collective"]);
     let proposed = "algorithm = \"ring:channels=2,server=2\"";
     assert_eq!(noted(&with(&format!("{pairs}\n{proposed}"))), [""; 0]);
-    // A broadcast has no rings that begin at different members.
+    // The rings of a broadcast cannot start at different members.
     let broadcast = RAILS.replace("\"all-reduce\"", "\"broadcast\"\nalgorithm = \"ring\"");
     assert_eq!(noted(&broadcast), [""; 0]);
-    // No idle NIC: one rank per server, ranks of one server, no ring.
+    // Cases without an idle NIC: one rank per server, all ranks in one server, no ring.
     for line in [
         "ranks = 4\nplacement = [0, 4, 8, 12]",
         "ranks = 4",

@@ -1,7 +1,7 @@
-//! Prints what BFC does at a switch.
+//! Prints the events of BFC at one switch, as test vectors for its circuit.
 //!
-//! Times are in ps and sizes in bytes. Queues are numbered from 0, except in frames, which have the
-//! numbers of the neighbour.
+//! Times are in ps and sizes in bytes. Queues are numbered from 0 within the data queues of a port.
+//! Queue numbers in frames are those of the neighbour.
 //!
 //! | line | meaning |
 //! |---|---|
@@ -28,7 +28,7 @@ use fabric::engine::Plan;
 
 use crate::network::{Network, Trace, View};
 
-/// A data packet in the switch.
+/// A data packet that is stored in the switch.
 struct Inside {
     ingress: u16,
     hash: u32,
@@ -37,17 +37,17 @@ struct Inside {
     is_over: bool,
 }
 
-/// BFC at the switch that is followed.
+/// Trace of BFC at one switch.
 pub struct BfcTrace {
-    /// Number of the node that is followed.
+    /// Node ID of the traced switch.
     node: u32,
     inside: BTreeMap<PacketId, Inside>,
-    /// Data queues of a port, and the number of the first one.
+    /// Number of data queues of a port.
     queues: u32,
     events: u64,
     resumes: u64,
     bitmaps: u64,
-    /// One pause frame in this number is lost; 0: none.
+    /// One of this many arriving pause frames is lost; 0: none is lost.
     lost_one_in: u64,
     pause_frames: u64,
 }
@@ -65,7 +65,8 @@ fn config(plan: &Plan) -> Result<&BfcConfig, String> {
 }
 
 impl BfcTrace {
-    /// Prints the configuration of a switch. It loses one arriving pause frame in `lost_one_in`.
+    /// Creates the trace and prints the configuration of the switch. One of `lost_one_in` arriving
+    /// pause frames is lost.
     pub fn new(plan: &Plan, node: u32, lost_one_in: u64) -> Result<Self, String> {
         let bfc = config(plan)?;
         let Classify::Dynamic { queues, table, .. } = plan.switch.classify else {
@@ -111,7 +112,7 @@ impl BfcTrace {
         })
     }
 
-    /// Number of a queue among the data queues of its port.
+    /// Index of a queue among the data queues of its port.
     fn number(&self, queue: QueueId) -> u32 {
         let first = u32::from(DATA_CLASS);
         queue.index() as u32 % (first + self.queues) - first

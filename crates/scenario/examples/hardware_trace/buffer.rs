@@ -1,4 +1,5 @@
-//! Prints what the lossless buffer of a switch receives and decides.
+//! Prints the inputs and decisions of the lossless buffer of one switch, as test vectors for its
+//! circuit.
 //!
 //! The scenario has one switch with a host at each port. Times are in ps and sizes in bytes.
 //!
@@ -23,7 +24,7 @@ use fabric::engine::Plan;
 
 use crate::network::{Network, Trace, View};
 
-/// The buffer of the switch.
+/// Trace of the buffer of the only switch.
 pub struct BufferTrace {
     node: u32,
     config: SwitchConfig,
@@ -31,7 +32,7 @@ pub struct BufferTrace {
 }
 
 impl BufferTrace {
-    /// Prints the configuration of the buffer.
+    /// Creates the trace and prints the configuration of the buffer.
     pub fn new(plan: &Plan) -> Result<Self, String> {
         let graph = &plan.graph;
         if graph.switches() != 1 || graph.host_ids().any(|host| graph.ports(host) != 1) {

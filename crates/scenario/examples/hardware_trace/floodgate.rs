@@ -1,4 +1,4 @@
-//! Prints what Floodgate does at a switch.
+//! Prints the events of Floodgate at one switch, as test vectors for its circuit.
 //!
 //! Times are in ps and sizes in bytes.
 //!
@@ -25,13 +25,13 @@ use fabric::topology::Graph;
 
 use crate::network::{Network, Trace, View};
 
-/// A data packet in the switch.
+/// A data packet that is stored in the switch.
 struct Inside {
     ingress: u16,
     dst: u32,
 }
 
-/// Floodgate at the switch that is followed.
+/// Trace of Floodgate at one switch.
 pub struct FloodgateTrace {
     graph: Arc<Graph>,
     node: u32,
@@ -48,7 +48,7 @@ fn config(plan: &Plan) -> Result<&FloodgateConfig, String> {
 }
 
 impl FloodgateTrace {
-    /// Prints the configuration of a switch.
+    /// Creates the trace and prints the configuration of the switch.
     pub fn new(plan: &Plan, node: u32) -> Result<Self, String> {
         let floodgate = config(plan)?;
         let windows = floodgate.windows().ok_or("the scheme has no windows")?;
@@ -155,7 +155,7 @@ impl Trace for FloodgateTrace {
             println!("sent {} {port}{}", view.now, pairs(&credits));
         }
         if let Some(Inside { ingress, dst }) = self.inside.remove(&id) {
-            // Hosts get no credits.
+            // Floodgate sends no credits to hosts.
             let index = self.graph.link(NodeId::from_bits(self.node), ingress);
             if self.graph.port(index).peer >= NodeId::from_bits(self.graph.hosts()) {
                 println!("earn {} {ingress} {dst} {}", view.now, packet.size);

@@ -1,6 +1,7 @@
-//! Prints what senders and switches of HPCC receive and compute.
+//! Prints the inputs and results of HPCC at senders and switches, as test vectors for its circuits.
 //!
-//! A copy of each sender's control receives the same ACKs as the NIC. The output has these lines:
+//! A copy of each sender's congestion control receives the same ACKs as the NIC. The output
+//! consists of these lines:
 //!
 //! | line | meaning |
 //! |---|---|
@@ -10,10 +11,11 @@
 //! | `flow FLOW U W_C` | state at the end, U in 2^-20 and W^c in 1/64 B |
 //! | `leave SWITCH PORT TIME SIZE QLEN BEFORE AFTER` | a packet leaves a switch at TIME ns |
 //!
-//! REAL is the window in bytes that real numbers give on this ACK, from the same state. FIELD is
-//! the telemetry in hexadecimal digits, and so are BEFORE and AFTER. A packet without telemetry has
-//! `-`. QLEN is the value that the switch wrote, in bytes. Lines `ack` need `int.format = "wire"`,
-//! and lines `leave` need `int.format = "exact"`.
+//! REAL is the window in bytes that floating-point arithmetic computes for this ACK from the same
+//! state. FIELD is the telemetry of the packet in hexadecimal digits; BEFORE and AFTER are the
+//! telemetry before and after the switch. A packet without telemetry has `-`. QLEN is the queue
+//! length that the switch wrote, in bytes. Lines `ack` need `int.format = "wire"`, and lines
+//! `leave` need `int.format = "exact"`.
 
 use std::collections::BTreeMap;
 
@@ -30,16 +32,16 @@ use fabric::engine::Plan;
 
 use crate::network::{Network, Trace, View};
 
-/// A flow that the trace follows.
+/// A flow whose sender is traced.
 struct Followed {
     start: FlowStart,
-    /// A copy of the sender's control.
+    /// A copy of the sender's congestion control.
     control: Hpcc,
     acked: u32,
     next: u32,
 }
 
-/// HPCC at all hosts and switches.
+/// Trace of HPCC at all hosts and switches.
 pub struct HpccTrace {
     config: HpccConfig,
     real: HpccConfig,
@@ -75,7 +77,7 @@ impl HpccTrace {
         (u64::from(packets) * self.mtu).min(flow.start.bytes)
     }
 
-    /// Passes an ACK to the copies of its sender's control.
+    /// Passes an ACK to the copy of its sender's congestion control, and prints the result.
     fn acknowledge(&mut self, now: Time, packet: &Packet, stack: Option<IntStack>) {
         let Some(mut flow) = self.flows.remove(&packet.flow) else {
             return;
@@ -150,7 +152,8 @@ impl Trace for HpccTrace {
         }
     }
 
-    /// Checks that the NIC sends a data packet only while the copy of its control lets it.
+    /// Checks that the NIC sends a data packet only if the copy of the congestion control allows
+    /// it.
     fn host_sends(&mut self, now: Time, packet: &Packet) -> Result<(), String> {
         if packet.kind() != Kind::Data {
             return Ok(());
@@ -171,7 +174,7 @@ impl Trace for HpccTrace {
         Ok(())
     }
 
-    /// Prints a packet that leaves a switch, with the telemetry before and after.
+    /// Prints a packet that leaves a switch, with its telemetry before and after the switch.
     fn left(&mut self, view: &View<'_>, port: u16, id: PacketId) {
         if self.config.format != IntFormat::Exact {
             return;
@@ -193,7 +196,8 @@ impl Trace for HpccTrace {
             .split_last()
             .expect("the switch has added a hop");
         let mut room = [0; 2 + RECORD_BYTES * MAX_HOPS];
-        // The switches before this one have the path of a field without this one's identifier.
+        // The path ID in the telemetry is the XOR of the switch IDs. Before this switch, its own ID
+        // is missing.
         let before = stack.path() ^ view.node as u16;
         room[..2].copy_from_slice(&header(others.len() as u8, before).to_be_bytes());
         for (hop, slot) in others.iter().zip(room[2..].chunks_mut(RECORD_BYTES)) {
@@ -226,7 +230,7 @@ impl Trace for HpccTrace {
     }
 }
 
-/// The telemetry of a packet to the bit.
+/// Encodes the telemetry of a packet as on the wire.
 fn field(layout: Layout, stack: &IntStack) -> Vec<u8> {
     let hops = stack.hops();
     let mut field = header(hops.len() as u8, stack.path())
@@ -242,7 +246,7 @@ fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Prints the constants of a NIC, as its registers hold them.
+/// Prints the constants of a NIC as they are stored in registers.
 fn print_constants(constants: &Constants, layout: Layout, config: &HpccConfig) {
     let Division::Table(table) = &config.division else {
         return;

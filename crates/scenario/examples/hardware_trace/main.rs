@@ -1,5 +1,5 @@
-//! Writes what hosts and switches of the simulator receive and decide, for the circuits in
-//! `hardware/`.
+//! Writes the inputs and decisions of simulated hosts and switches, as test vectors for the
+//! circuits in `hardware/`.
 //!
 //! `cargo run --release -p backwater-scenario --example hardware_trace -- KIND SCENARIO SCHEME EVENTS [KEY=VALUE]...`
 //!
@@ -37,7 +37,7 @@ use floodgate::FloodgateTrace;
 use hpcc::HpccTrace;
 use network::{Network, Trace};
 
-/// Creates the trace of a kind and prints its configuration.
+/// Creates the trace of a kind, and prints its configuration.
 fn create(kind: &str, switch: Option<u32>, plan: &Plan) -> Result<Box<dyn Trace>, String> {
     let graph = &plan.graph;
     if switch.is_some_and(|switch| switch >= graph.switches()) {
@@ -94,7 +94,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Prints the state of each kind of switch, as `backwater resources` counts it.
+/// Prints the state (registers and bits) of each kind of switch, as `backwater resources` counts
+/// it.
 fn print_resources(scenario: &Scenario) {
     for state in scenario.switch_states(None) {
         for kind in state.switches {

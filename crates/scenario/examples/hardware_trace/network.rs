@@ -1,5 +1,5 @@
-//! Carries packets between the hosts and switches of a network, and reports what they do to a
-//! trace.
+//! A minimal simulation engine: carries packets between the hosts and switches of a network, and
+//! reports events to a trace.
 
 use fabric::NodeId;
 use std::cmp::Reverse;
@@ -17,25 +17,25 @@ use fabric::engine::{Plan, SingleHost, upward};
 use fabric::topology::Graph;
 use traffic::Flow;
 
-/// What a state machine requests of the driver during one call.
+/// Actions that a state machine (host or switch) requested during one call.
 #[derive(Default)]
 pub struct Requests {
     kicks: Vec<u16>,
     timers: Vec<Time>,
-    /// The packet was dropped.
+    /// True if the packet was dropped.
     pub dropped: bool,
-    /// A pause frame that names a queue was sent.
+    /// True if a pause frame with a queue number was sent.
     pub pauses: bool,
-    /// A PFC frame that pauses was sent.
+    /// True if a PFC pause frame was sent.
     pub xoff: bool,
-    /// A PFC frame that resumes was sent.
+    /// True if a PFC resume frame was sent.
     pub xon: bool,
-    /// Packets that were released, in order.
+    /// Packets that were released from VOQs, in order.
     pub released: Vec<PacketId>,
-    /// The last random number, in its upper 16 bits; 0: none was drawn.
+    /// Last random number that was drawn, in its upper 16 bits; 0: none was drawn.
     pub random: u64,
     state: u64,
-    /// Paused classes before and after a PFC frame or the end of a pause time.
+    /// Paused classes before and after a PFC frame, or before and after the end of a pause time.
     paused: Option<(ClassSet, ClassSet)>,
 }
 
@@ -52,7 +52,7 @@ impl Sink for Requests {
     fn call(&mut self, at: Time, _what: u32) {
         self.timers.push(at);
     }
-    /// Returns a number with 16 random bits: the circuits scale a number of this width.
+    /// Returns a number with 16 random bits, because the circuits scale a number of this width.
     fn draw(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.state ^ self.state >> 31).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -80,44 +80,44 @@ impl Sink for Requests {
     fn finished(&mut self, _end: FlowEnd) {}
 }
 
-/// A switch after a step.
+/// State of a switch after it has handled an event.
 pub struct View<'a> {
-    /// The time, in ps.
+    /// Simulated time, in ps.
     pub now: Time,
-    /// Number of the switch among all nodes.
+    /// Node ID of the switch.
     pub node: u32,
     /// The switch.
     pub switch: &'a Switch,
-    /// All packets.
+    /// All packets in the network.
     pub arena: &'a Arena,
-    /// What the switch requested in this step.
+    /// Actions that the switch requested in this call.
     pub requests: &'a Requests,
 }
 
-/// Prints what hosts and switches do.
+/// Callbacks of a trace, which prints events of hosts and switches.
 pub trait Trace {
-    /// Returns true if the trace has what this switch does.
+    /// Returns true if the trace prints events of this switch.
     fn follows(&self, _switch: u32) -> bool {
         true
     }
-    /// A flow starts. An error ends the run.
+    /// A flow starts at a host. An error ends the run.
     fn starts(&mut self, _now: Time, _flow: &FlowStart) -> Result<(), String> {
         Ok(())
     }
-    /// A packet or frame has arrived at a host, and the host has not handled it yet.
+    /// A packet or frame has arrived at a host, which has not handled it yet.
     fn host_receives(&mut self, _now: Time, _host: u32, _id: PacketId, _arena: &Arena) {}
     /// A host sends a packet or frame. An error ends the run.
     fn host_sends(&mut self, _now: Time, _packet: &Packet) -> Result<(), String> {
         Ok(())
     }
-    /// Returns true if the link loses a frame that would arrive at a switch now.
+    /// Returns true if the link loses a frame that would arrive at the switch now.
     fn loses(&mut self, _now: Time, _port: u16, _packet: &Packet) -> bool {
         false
     }
-    /// The paused classes of a host have changed to `paused`.
+    /// The set of paused classes of a host has changed to `paused`.
     fn host_paused(&mut self, _now: Time, _host: u32, _paused: ClassSet) {}
-    /// A packet or frame has arrived at a switch, and the switch has handled it.
-    /// `packet` and `list` are its record and its list before that.
+    /// A packet or frame has arrived at a switch, which has handled it. `packet` and `list` are its
+    /// header fields and its list before the switch handled it.
     fn arrived(
         &mut self,
         _view: &View<'_>,
@@ -129,22 +129,22 @@ pub trait Trace {
     }
     /// A packet or frame has left a switch.
     fn left(&mut self, _view: &View<'_>, _port: u16, _id: PacketId) {}
-    /// A switch has handled its timer.
+    /// A switch has handled the expiry of its timer.
     fn timer(&mut self, _view: &View<'_>) {}
     /// A node has dropped a packet. An error ends the run.
     fn dropped(&mut self) -> Result<(), String> {
         Ok(())
     }
-    /// Returns the number of events until now.
+    /// Returns the number of traced events so far.
     fn events(&self) -> u64;
     /// Prints the state at the end.
     fn print_state(&self, network: &Network) -> Result<(), String>;
 }
 
-/// Events of one instant, in this order.
+/// Events. At the same time they are executed in this order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    /// A packet has arrived whole at a node.
+    /// The last byte of a packet has arrived at a port of a node.
     Arrival(u32, u16, PacketId),
     Timer(u32),
     Start,
@@ -152,16 +152,16 @@ enum Event {
     Egress(u32, u16),
 }
 
-/// Hosts, switches and links.
+/// The hosts, switches and links of the simulated network.
 pub struct Network {
-    /// The time, in ps.
+    /// Simulated time, in ps.
     pub now: Time,
-    /// All packets.
+    /// All packets in the network.
     pub arena: Arena,
     graph: Arc<Graph>,
     nics: Vec<Nic>,
     switches: Vec<Switch>,
-    /// Of every port of the network: the time at which its link is free.
+    /// For each port of the network: the time at which its link is free.
     free: Vec<Time>,
     calendar: BinaryHeap<Reverse<(Time, Event, u64)>>,
     scheduled: u64,
@@ -169,7 +169,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// Creates the network of a plan.
+    /// Creates the network that a plan describes.
     pub fn new(plan: &Plan, host: &SingleHost) -> Self {
         let switches = plan
             .graph
@@ -196,12 +196,12 @@ impl Network {
         }
     }
 
-    /// Returns a switch by its number among all nodes.
+    /// Returns the switch with this node ID.
     pub fn switch(&self, node: u32) -> &Switch {
         &self.switches[(node - self.graph.hosts()) as usize]
     }
 
-    /// Audits a switch and prints the time of the end.
+    /// Audits a switch, and prints the time of the end of the run.
     pub fn print_end(&self, node: u32) -> Result<(), String> {
         if let Some(broken) = self.switch(node).audit(&self.arena).first() {
             return Err(broken.clone());
@@ -222,7 +222,8 @@ impl Network {
         requests.released.clear();
     }
 
-    /// Schedules what the last call of a node requested, and reports changes of a host's pauses.
+    /// Schedules the requests of a node's last call, and reports changes of a host's paused
+    /// classes.
     fn serve(&mut self, node: u32, trace: &mut dyn Trace) {
         for at in std::mem::take(&mut self.requests.timers) {
             if at != NEVER {
@@ -240,7 +241,7 @@ impl Network {
         }
     }
 
-    /// Returns the index of a switch among the switches, or `None` if the node is a host.
+    /// Returns the index of a node among the switches, or `None` if it is a host.
     fn switch_index(&self, node: u32) -> Option<usize> {
         node.checked_sub(self.graph.hosts()).map(|nth| nth as usize)
     }
@@ -312,7 +313,7 @@ impl Network {
         Ok(())
     }
 
-    /// Runs until the trace has this number of events, no event is left, or the trace returns an
+    /// Runs until the trace has this number of events, no event is pending, or the trace returns an
     /// error.
     pub fn run(
         &mut self,

@@ -5,12 +5,12 @@ use dataplane::param::{Kind, MAX_RATE_BPS, Param};
 use super::{MAX_HOSTS, MAX_PORTS, Variant, Variants, long};
 use crate::units::MAX_TIME_PS;
 
-/// Slowest link. Times of slower links would overflow.
+/// Minimum link rate, in bits per second. At lower rates, transmission times in ps would overflow.
 const MIN_RATE_BPS: u64 = 1_000_000;
-/// Longest delay of a link: a second.
+/// Maximum propagation delay of a link: one second.
 const MAX_DELAY_PS: u64 = 1_000_000_000_000;
 
-/// A link.
+/// Keys of a link: rate, delay, loss.
 const LINK: &[Param] = &[
     Param::new(
         "rate",
@@ -41,7 +41,7 @@ const HOST_LINK: Param = Param::table("link", LINK)
     .needed("{ rate = \"100Gbps\", delay = \"1us\" }")
     .about("Links of the hosts.");
 
-/// A link of an upper tier.
+/// Declares the link of an upper tier. If it is not set, it is like the host link.
 const fn upper(key: &'static str) -> Param {
     Param::table(key, LINK).absent("as `link`")
 }
@@ -60,7 +60,7 @@ const SPINES: Param = ports("spines")
 const HOSTS_PER_LEAF: Param = ports("hosts_per_leaf")
     .needed("16")
     .about("Hosts of a leaf.");
-/// Names of at least two hosts, or their number.
+/// Hosts of a listed topology: their names, or their number (at least two).
 const HOST_NAMES: Kind = Kind::Either(&[
     Kind::Count {
         min: 2,
@@ -69,7 +69,7 @@ const HOST_NAMES: Kind = Kind::Either(&[
     Kind::List(&Kind::Text),
 ]);
 
-/// Names of switches, or their number.
+/// Switches of a listed topology: their names, or their number.
 const SWITCH_NAMES: Kind = Kind::Either(&[
     Kind::Count {
         min: 0,
@@ -83,7 +83,7 @@ const TIMES: Kind = Kind::Time {
     max: MAX_TIME_PS,
 };
 
-/// An entry of `[[topology.failures]]`.
+/// Keys of an entry of `[[topology.failures]]`.
 pub(crate) const FAILURE: &[Param] = &[
     Param::list("links", &Kind::Text)
         .absent("`random` gives a number of links")
@@ -104,7 +104,7 @@ pub(crate) const FAILURE: &[Param] = &[
     long("until", 1).absent("never").about("Time at which they are up again."),
 ];
 
-/// Keys of `[topology]` for failures.
+/// Keys of `[topology]` that configure link failures.
 pub(crate) const FAILURES: &[Param] = &[
     Param::tables("failures", "failure", FAILURE)
         .absent("no link fails")
@@ -119,7 +119,7 @@ pub(crate) const FAILURES: &[Param] = &[
         ),
 ];
 
-/// `[topology]`.
+/// Keys of `[topology]`, by kind of topology.
 pub(crate) const TOPOLOGY: Variants = Variants {
     key: "kind",
     about: "Kind of network.",
@@ -234,7 +234,7 @@ pub(crate) const TOPOLOGY: Variants = Variants {
     ],
 };
 
-/// Servers with GPUs.
+/// Keys of topologies of servers with GPUs.
 pub(crate) const SERVERS: &[Param] = &[
     Param::count("servers", 1, MAX_PORTS)
         .needed("4")

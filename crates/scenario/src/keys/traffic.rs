@@ -114,7 +114,7 @@ const HOSTS: Kind = Kind::Either(&[
     ]),
 ]);
 
-/// An entry of `[[traffic]]`.
+/// Keys of an entry of `[[traffic]]`, by pattern.
 pub(crate) const TRAFFIC: Variants = Variants {
     key: "pattern",
     about: "Senders and receivers.",

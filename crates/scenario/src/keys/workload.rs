@@ -5,19 +5,19 @@ use dataplane::param::{Kind, Param};
 
 use super::{HOST, INSTANT, MAX_HOSTS, MAX_TRAFFIC_CLASS};
 
-/// A rank by its number.
+/// A rank, identified by its number.
 const RANK: Kind = Kind::Count {
     min: 0,
     max: MAX_HOSTS,
 };
 
-/// Bytes for a member of an all-to-allv.
+/// Bytes that one member of an all-to-allv sends to another member.
 const BYTES: Kind = Kind::Size {
     min: 0,
     max: 1 << 40,
 };
 
-/// A step of a workload.
+/// Keys of one step of a workload.
 const STEP: &[Param] = &[
     Param::new("compute", INSTANT)
         .absent("the step is not a computation")
@@ -48,7 +48,7 @@ const STEP: &[Param] = &[
     .with("collective", &["all-to-allv"], "only an all-to-allv has it"),
 ];
 
-/// An entry of `[[workload]]`.
+/// Keys of an entry of `[[workload]]`.
 pub(crate) const WORKLOAD: &[Param] = &[
     Param::new("name", Kind::Text)
         .needed("\"step\"")

@@ -1,5 +1,5 @@
-//! `[[scheme.at]]`: switches whose scheme differs from that of all others, as during an upgrade of
-//! a part of the network (BFC paper, section 5).
+//! Reads `[[scheme.at]]`: switches whose scheme differs from that of all other switches, as during
+//! a partial upgrade of a network (BFC paper, section 5).
 
 use std::sync::Arc;
 
@@ -20,13 +20,13 @@ use crate::params;
 use crate::problem::{Code, Severity, Source, SourceKind};
 use crate::reader::{Context, Read, Section, array, refuse_as, string};
 
-/// The keys of an entry that are not keys of `[scheme]`.
+/// Keys of an entry that are not keys of `[scheme]`.
 pub(crate) const AT: &[Param] = &[Param::list("switches", &Kind::Text)
     .needed("[\"spine*\"]")
     .about("Names of switches; `*` matches any characters, `?` exactly one.")];
 
-/// Keys of `[scheme]` that an entry may set, in addition to the tables of hop schemes.
-// PRE-292
+/// Keys of `[scheme]` that an entry may set, in addition to the tables of hop-by-hop schemes.
+// PRE-292: exceptions for some switches
 const KEYS: &[&str] = &[
     "classify",
     "queues",
@@ -45,7 +45,7 @@ const KEYS: &[&str] = &[
     "link",
 ];
 
-/// The keys of `[scheme]` that an entry may set.
+/// Returns all keys of `[scheme]` that an entry of `[[scheme.at]]` may set.
 pub(crate) fn keys_at() -> impl Iterator<Item = &'static str> {
     let hops = hop::words().iter().map(|word| word.name);
     KEYS.iter()
@@ -55,17 +55,17 @@ pub(crate) fn keys_at() -> impl Iterator<Item = &'static str> {
         .chain(LinkConfig::NAMES.iter().copied())
 }
 
-/// The scheme of some switches.
+/// The scheme of the switches of one entry.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SchemeAt {
-    /// Nodes of the switches, ascending.
+    /// Node IDs of the switches, in ascending order.
     pub switches: Vec<NodeId>,
-    /// The scheme of these switches. Its keys for hosts are ignored.
+    /// The scheme of these switches. Its settings for hosts are ignored.
     pub scheme: SchemeSpec,
 }
 
-/// Reads the entries of `[[scheme.at]]`; `s` is `[scheme]`.
-// PRE-292
+/// Reads the entries of `[[scheme.at]]`. `s` is the section `[scheme]`.
+// PRE-292: exceptions for some switches
 pub(crate) fn read(
     s: &Section<'_>,
     base: &SchemeSpec,
@@ -116,7 +116,7 @@ fn one(
     fits(s, base, &scheme).then_some(SchemeAt { switches, scheme })
 }
 
-/// The switches that a list of patterns names.
+/// Returns the switches whose names match a list of patterns.
 fn named(node: &Node, graph: Option<&Graph>) -> Read<Vec<NodeId>> {
     let patterns = array(node, "a list of names of switches")?;
     let mut found = Vec::new();
@@ -143,11 +143,12 @@ fn named(node: &Node, graph: Option<&Graph>) -> Read<Vec<NodeId>> {
     Ok(found)
 }
 
-/// The complete scheme of an entry: `[scheme]` with the keys of the entry.
+/// Returns the complete scheme of an entry: `[scheme]` with the keys of the entry.
 fn scheme_of(s: &Section<'_>, base: &Table) -> Option<SchemeSpec> {
     let mut full = base.clone();
     full.entries.retain(|entry| entry.key != "at");
-    // Keys of `[scheme]` for the other switches may have no effect here.
+    // Keys of `[scheme]` possibly have no effect with the keys of the entry; built-in keys cause no
+    // error then.
     let mut built_in = Vec::new();
     set_built_in(&mut full, &mut built_in);
     let mut own = s.table.clone();
@@ -167,7 +168,7 @@ fn scheme_of(s: &Section<'_>, base: &Table) -> Option<SchemeSpec> {
     scheme
 }
 
-/// Marks all entries of a table as built in.
+/// Marks the source of all entries of a table as built in.
 fn set_built_in(table: &mut Table, known: &mut Vec<(Arc<Source>, Arc<Source>)>) {
     let mut marked = |source: &Arc<Source>| {
         if let Some((_, marked)) = known.iter().find(|(old, _)| Arc::ptr_eq(old, source)) {
@@ -191,7 +192,7 @@ fn set_built_in(table: &mut Table, known: &mut Vec<(Arc<Source>, Arc<Source>)>) 
     }
 }
 
-/// Notes where each key of an entry was read.
+/// Records the origin of each key of an entry.
 fn note(context: &Context, table: &Table, path: &str) {
     for entry in &table.entries {
         let path = format!("{path}.{}", entry.key);
@@ -202,8 +203,8 @@ fn note(context: &Context, table: &Table, path: &str) {
     }
 }
 
-/// Checks that a scheme works together with the scheme of the other switches.
-// PRE-292
+/// Checks that the scheme of an entry is compatible with the scheme of the other switches.
+// PRE-292: compatible schemes
 fn fits(s: &Section<'_>, base: &SchemeSpec, own: &SchemeSpec) -> bool {
     if own.hop.number() != base.hop.number() {
         let hops = [&own.hop, &base.hop];

@@ -1,4 +1,5 @@
-//! Keys of `[scheme]`: its axes and single values, and the list of tables with declared parameters.
+//! Keys of `[scheme]`: its axes (independent choices) and single values, and the list of tables
+//! with declared parameters.
 
 use std::iter;
 use std::sync::LazyLock;
@@ -19,10 +20,10 @@ use dataplane::transport::TRANSPORTS;
 use dataplane::units::NS;
 use dataplane::watchdog::WatchdogConfig;
 
-/// A table and its parameters.
+/// Name and parameters of a table in `[scheme]`.
 pub type Declared = (&'static str, &'static [Param]);
 
-/// Each table and its parameters. Their defaults are a layer below every preset.
+/// Returns each table of `[scheme]` with its parameters. Every preset starts from their defaults.
 pub fn tables() -> impl Iterator<Item = Declared> {
     let (pfc, other_admissions) = Admission::WORDS.split_at(1);
     let hops = hop::words().iter().map(|word| (word.name, word.params));
@@ -46,7 +47,7 @@ pub fn tables() -> impl Iterator<Item = Declared> {
         .filter(|(_, params)| !params.is_empty())
 }
 
-/// The tables of the values of a key.
+/// Returns the table of each word of a key.
 fn of<C>(words: &'static [Word<C>]) -> impl Iterator<Item = Declared> {
     words.iter().map(|word| (word.table, word.params))
 }
@@ -96,7 +97,7 @@ impl Field for Words {
     }
 }
 
-/// Words of `classify` with which a port has queues that are counted.
+/// Words of `classify` with which a port has a configurable number of queues.
 const SEVERAL_QUEUES: &[&str] = &["hash", "dynamic"];
 const ONE_QUEUE: &str = "`classify` is neither \"hash\" nor \"dynamic\"";
 
@@ -183,8 +184,8 @@ dataplane::params! {
     }
 }
 
-/// The keys of `[scheme]` that are not tables. The defaults of the first two apply to a scenario.
-/// Every preset starts from the defaults of the others.
+/// Returns the keys of `[scheme]` that are not tables. The defaults of the first two keys apply to
+/// a scenario; the defaults of the other keys are the base of every preset.
 pub fn axes() -> &'static [Param] {
     static AXES: LazyLock<Vec<Param>> = LazyLock::new(|| {
         let mut axes: Vec<_> = Axes::PARAMS.iter().map(|axis| complete(*axis)).collect();
@@ -202,7 +203,8 @@ pub fn axes() -> &'static [Param] {
     &AXES
 }
 
-/// Returns an axis with its words from the lists of the dataplane, to which a program can add.
+/// Completes an axis with its words from the lists of the dataplane, to which a program can add
+/// schemes.
 fn complete(axis: Param) -> Param {
     let names = match axis.key {
         "classify" => names(Classify::WORDS),
@@ -233,7 +235,7 @@ fn complete(axis: Param) -> Param {
     }
 }
 
-/// The key `control`: one word, or a list of words of controls.
+/// Returns the key `control`: one word, or a list of words for the traffic classes.
 fn control() -> Param {
     let in_list: &Kind = Box::leak(Box::new(Kind::Word(names(cc::all()).leak())));
     Param::list("control", in_list)

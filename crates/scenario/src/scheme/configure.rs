@@ -1,4 +1,4 @@
-//! Completes a scheme with the facts about one network.
+//! Completes the configuration of a scheme with the values that depend on the network.
 
 use super::{QueuesPer, SchemeConfig, SchemeSpec};
 use dataplane::config::{Accounting, Admission, MAX_CLASSES, NicConfig, Sending, TransportConfig};
@@ -7,13 +7,13 @@ use dataplane::switch::{DATA_CLASS, SwitchConfig};
 use fabric::engine::SwitchesAt;
 
 impl SchemeSpec {
-    /// Bytes of the largest frame.
+    /// Bytes of the largest frame on the wire.
     #[must_use]
     pub const fn max_frame(&self) -> u16 {
         self.switch.max_frame
     }
 
-    /// Returns the configuration with the values that depend on the network.
+    /// Returns the configuration, including the values that depend on the network `around`.
     #[must_use]
     pub fn configure(&self, around: &Around) -> SchemeConfig {
         SchemeConfig {
@@ -30,7 +30,8 @@ impl SchemeSpec {
     pub(crate) fn switch(&self, around: &Around) -> SwitchConfig {
         let mut config = self.switch.clone();
         config.hop = self.hop.configure(around);
-        // PRE-09, PRE-26: the classes of pauses and of prior ACKs, and one per traffic class
+        // PRE-09, PRE-26: classes of pause frames and of ACKs with priority, and one class per
+        // traffic class
         let classes = config.classes.len() + usize::from(around.max_class);
         let data = config.classes[usize::from(DATA_CLASS)];
         config.classes.resize(classes.min(MAX_CLASSES), data);
@@ -58,14 +59,14 @@ impl SchemeSpec {
     fn data_queues(&self, max_class: u8) -> u16 {
         let classes = u16::from(max_class) + 1;
         if self.queues_per == QueuesPer::Port && classes > 1 {
-            return (self.queues / classes).max(1); // PRE-50
+            return (self.queues / classes).max(1); // PRE-50: queues are shared
         }
-        // One of a port's queues is for control (PRE-06).
+        // PRE-06: one queue of a port is for control
         self.queues.saturating_sub(1).max(1)
     }
 
-    /// Queue numbers that a neighbour may put on its packets: a NIC's, or a switch's of all
-    /// classes.
+    /// Number of queue indices that a neighbour may put on its packets: the queues of a NIC, or of
+    /// all data classes of a switch.
     pub(crate) fn upstream_queues(&self, max_class: u8) -> u16 {
         let data_queues = self.data_queues(max_class);
         let data = data_queues.saturating_mul(u16::from(max_class) + 1);

@@ -1,5 +1,5 @@
-//! Congestion controls of senders, or a receiver-driven transport, with their parameters. Names,
-//! tables and parameters come from the lists of the dataplane.
+//! Reads the congestion control of senders, or a receiver-driven transport, with its parameters.
+//! Names, tables and parameters come from the lists of the dataplane.
 
 use crate::document::{Node, Value};
 use crate::params;
@@ -10,7 +10,7 @@ use dataplane::classes::TRAFFIC_CLASSES;
 use dataplane::config::{PerClass, Sending};
 use dataplane::transport::TRANSPORTS;
 
-/// Reads `control` and the tables of its values.
+/// Reads the key `control` and the tables of its words.
 pub(super) fn read_control(s: &Section<'_>) -> Option<Sending> {
     let words = s.required("control", "\"line-rate\"", words);
     let is_chosen = |name: &str| words.iter().flatten().any(|word| *word == name);
@@ -39,7 +39,7 @@ pub(super) fn read_control(s: &Section<'_>) -> Option<Sending> {
     })
 }
 
-/// Reads one word, or the words of traffic classes 0, 1, …
+/// Reads one word, or a list with the word of each traffic class.
 fn words(node: &Node) -> Read<Vec<&'static str>> {
     let named = |name: &'static str| (name, name);
     let controls: Vec<_> = cc::all().iter().map(|c| named(c.name)).collect();

@@ -1,8 +1,8 @@
-//! `[scheme]`: a preset and single axes that override it.
+//! Reads `[scheme]`: a preset, and single axes (independent choices) that override it.
 //!
-//! An axis is a word (`control = "fixed-window"`). Its parameters are a table of that word
-//! (`fixed-window = { window = "64KB" }`). A table whose word is not chosen has no effect, so it is
-//! refused.
+//! The value of an axis is a word (`control = "fixed-window"`). The parameters of a word are in a
+//! table of the same name (`fixed-window = { window = "64KB" }`). The table of a word that is not
+//! chosen has no effect, so it is an error.
 
 mod at;
 mod axes;
@@ -40,43 +40,44 @@ use fabric::engine::SwitchesAt;
 use nic::{Ack, AckPath, read_nic};
 use signal::{Int, read_signal};
 
-/// A size that makes no sense beyond this: the counters of INT and of ports hold 4 GB.
+/// Maximum size of a buffer in bytes, because the counters of INT and of ports count up to 4 GB.
 pub(crate) const MAX_BUFFER_BYTES: u64 = 4_000_000_000;
 
-/// All values of `[scheme]`, including those of the preset.
+/// All values of `[scheme]`, including the values of the preset.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SchemeSpec {
     /// Name of the preset.
     pub preset: String,
-    /// Set of parameters: the paper or simulator from which the values are taken.
+    /// Name of the parameter set: the paper or simulator from which the values are taken.
     pub parameters: String,
-    /// Profile: another simulator whose behaviour the run imitates; `None`: that of the papers.
+    /// Profile: another simulator that the run reproduces. `None`: the run follows the papers.
     pub profile: Option<&'static str>,
     /// True if times are rounded down to nanoseconds.
     pub cut_times: bool,
-    /// True if events of one instant come in the order in which they were scheduled.
+    /// True if events at the same time are executed in the order in which they were scheduled.
     pub in_order: bool,
-    /// True if flows that start come before all other events of their instant.
+    /// True if flow starts are executed before all other events at the same time.
     pub starts_first: bool,
-    /// Round trip from which the congestion controls compute T and BDP.
+    /// Base round trip from which the congestion control computes T and the BDP.
     pub base_rtt: BaseRtt,
-    /// Queues of a port, the control queue included; 0 if their number is fixed.
+    /// Number of queues of a port, including the control queue. 0 if the scheme fixes the number.
     pub queues: u16,
-    /// Scope of `queues`: a port, or each class.
+    /// Scope of `queues`: per port, or per class.
     pub queues_per: QueuesPer,
-    /// Detection of ports with victims.
+    /// Parameters of the detection of ports with victim flows, if selected.
     pub victims: Option<VictimParams>,
-    /// Hop scheme between neighbours, in addition to PFC.
+    /// Hop-by-hop scheme between neighbours, in addition to PFC.
     pub hop: HopSpec,
-    /// Configuration of every switch, without the values that depend on the network; see
-    /// [`Self::configure`].
+    /// Configuration of every switch, without the values that depend on the network;
+    /// [`Self::configure`] adds them.
     pub switch: SwitchConfig,
     /// Configuration of every NIC, without the values that depend on the network.
     pub nic: NicConfig,
 }
 
 impl SchemeSpec {
-    /// Returns the declarations of the schemes between neighbours.
+    /// Returns the declarations of the schemes that neighbours run between them (hop-by-hop and
+    /// link).
     pub fn declarations(&self) -> impl Iterator<Item = &dyn Declaration> {
         self.hop
             .declaration()
@@ -84,7 +85,7 @@ impl SchemeSpec {
             .chain(self.switch.link.declarations())
     }
 
-    /// True if packets whose ports could be part of a pause cycle cause no pause.
+    /// True if port pairs that could form a pause cycle are exempt from pauses.
     #[must_use]
     pub fn elides(&self) -> bool {
         self.declarations()
@@ -92,32 +93,33 @@ impl SchemeSpec {
     }
 }
 
-/// Configuration of a scheme for the engine.
+/// Configuration of a scheme for the simulation engine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SchemeConfig {
     /// Configuration of every switch that is not in `switch_at`.
     pub switch: SwitchConfig,
-    /// Switches with a scheme of their own.
+    /// Configuration of the switches that have a scheme of their own.
     pub switch_at: SwitchesAt,
     /// Configuration of every NIC.
     pub nic: NicConfig,
-    /// Round trip from which the congestion controls compute T and BDP.
+    /// Base round trip from which the congestion control computes T and the BDP.
     pub base_rtt: BaseRtt,
 }
 
 impl SchemeConfig {
-    /// The configuration of a switch.
+    /// Returns the configuration of a switch.
     #[must_use]
     pub fn switch_of(&self, node: NodeId) -> &SwitchConfig {
         self.switch_at.get(node).unwrap_or(&self.switch)
     }
 
-    /// Each configuration that a switch may have.
+    /// Returns each configuration that at least one switch may have.
     pub fn switches(&self) -> impl Iterator<Item = &SwitchConfig> {
         std::iter::once(&self.switch).chain(self.switch_at.configs())
     }
 
-    /// Returns the declarations of the schemes between neighbours, each scheme once.
+    /// Returns the declarations of the schemes between neighbours over all switches, each scheme
+    /// once.
     pub(crate) fn distinct_schemes(&self) -> Vec<&dyn Declaration> {
         let mut found: Vec<&dyn Declaration> = Vec::new();
         for scheme in self.switches().flat_map(SwitchConfig::declarations) {
@@ -129,7 +131,7 @@ impl SchemeConfig {
     }
 }
 
-/// Reads a complete `[scheme]` (preset and overrides already merged).
+/// Reads a complete `[scheme]`, in which the preset and the overrides are already merged.
 pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
     let single = axes().iter().filter(|axis| axis.key != "control");
     let (values, is_valid) = params::gather(s, single, |_, _| None);
@@ -182,7 +184,7 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
         path,
         shaped: None,
         trim: None,
-        acks_return: ack.path == AckPath::Reverse, // FGC-32
+        acks_return: ack.path == AckPath::Reverse, // FGC-32: ACKs take the reverse path
         max_frame,
     };
     let spec = spec(&axes, victims?, hop?, switch, nic);
@@ -202,8 +204,8 @@ fn spec(
         parameters: axes.parameters.to_owned(),
         profile: Some(axes.profile).filter(|name| *name != "none"),
         cut_times: axes.clock == Clock::Ns,
-        in_order: axes.ties != Ties::Phases,          // NS3-04
-        starts_first: axes.ties == Ties::StartsFirst, // FGC-31
+        in_order: axes.ties != Ties::Phases, // NS3-04: order of scheduling
+        starts_first: axes.ties == Ties::StartsFirst, // FGC-31: flow starts first
         base_rtt: axes.base_rtt,
         queues: axes.queues,
         queues_per: axes.queues_per,
@@ -214,7 +216,7 @@ fn spec(
     }
 }
 
-/// The classes of pauses, of prior ACKs, and of data (PRE-09).
+/// Returns the classes of pause frames, of ACKs with priority, and of data. // PRE-09
 fn classes(admission: &Admission, has_ecn: bool, int: Option<&Int>) -> Vec<ClassConfig> {
     let control = ClassConfig {
         pausable: false,
@@ -235,14 +237,14 @@ fn classes(admission: &Admission, has_ecn: bool, int: Option<&Int>) -> Vec<Class
     vec![pauses, control, data]
 }
 
-/// Returns which bytes count in telemetry.
+/// Returns the kind of byte counter that the congestion control reads in telemetry.
 fn counter(control: &Sending) -> Counter {
     let mut controls = control.controls().iter();
     let reader = controls.find(|control| control.provides().has(Property::ReadsInt));
     reader.map_or(Counter::Sent, ControlConfig::counter)
 }
 
-/// Reads `path`: switches select paths, or a policy of senders with its parameters.
+/// Reads `path`: the path selection of switches, or a path policy of senders with its parameters.
 fn read_path(s: &Section<'_>, axes: &Axes) -> Option<(PathChoice, Option<SprayConfig>)> {
     let by_switches = params::chosen(s, "path", axes.path, PathChoice::WORDS);
     let by_senders = params::chosen(s, "path", axes.path, POLICIES);
@@ -253,7 +255,7 @@ fn read_path(s: &Section<'_>, axes: &Axes) -> Option<(PathChoice, Option<SprayCo
     }
 }
 
-/// Reads `backpressure`, the hop scheme in addition to PFC.
+/// Reads `backpressure`, the hop-by-hop scheme in addition to PFC.
 fn read_backpressure(s: &Section<'_>, axes: &Axes) -> Option<HopSpec> {
     let mut read = Some(HopSpec::default());
     for word in hop::words() {
@@ -270,7 +272,7 @@ fn read_backpressure(s: &Section<'_>, axes: &Axes) -> Option<HopSpec> {
     read
 }
 
-/// Reads the schemes of links that `link` and `backpressure` select.
+/// Reads the link schemes that `link` and `backpressure` select.
 fn read_link(s: &Section<'_>, axes: &Axes) -> Option<LinkConfig> {
     let mut all = Some(LinkConfig::default());
     for word in LinkConfig::WORDS {
@@ -283,7 +285,7 @@ fn read_link(s: &Section<'_>, axes: &Axes) -> Option<LinkConfig> {
     all
 }
 
-/// Reads `victims` and its table.
+/// Reads the key `victims` and its table.
 fn read_victims(s: &Section<'_>, axes: &Axes) -> Option<Option<VictimParams>> {
     let is_chosen = axes.victims == VICTIM_WORD;
     let why = format!("`victims` is not \"{VICTIM_WORD}\"");

@@ -1,4 +1,4 @@
-//! Acknowledgements, and the NIC itself.
+//! Reads the settings of acknowledgements and of the NIC.
 
 use super::signal::Int;
 use crate::params;
@@ -94,7 +94,7 @@ dataplane::params! {
     }
 }
 
-/// Reads `[scheme.nic]`. The key `queues` has no effect without pauses of queues.
+/// Reads `[scheme.nic]`. The key `queues` has no effect unless BFC pauses single queues.
 pub(super) fn read_nic(s: &Section<'_>, hop: Option<&HopSpec>) -> Option<Nic> {
     let inner = params::inner(s, "nic")?;
     let obeys = |values: &Values, word| {
@@ -134,7 +134,7 @@ impl Nic {
         Ok(self)
     }
 
-    /// Returns the hop schemes whose frames the NIC applies.
+    /// Returns the hop-by-hop schemes whose control frames the NIC obeys.
     pub(super) fn obeyed(&self) -> SchemeSet {
         let ignored = IGNORABLE
             .iter()
@@ -144,8 +144,8 @@ impl Nic {
         })
     }
 
-    /// Returns the time that a host takes for frames, if it takes any.
-    // NIC-40
+    /// Returns the processing time of a host for frames, if it is configured.
+    // NIC-40: host delay and rate
     pub(super) fn processing(&self) -> Option<Processing> {
         let rate = self.host_rate_bps.map(Rate::from_bps);
         (self.host_delay_ps > 0 || rate.is_some()).then_some(Processing {
@@ -154,7 +154,8 @@ impl Nic {
         })
     }
 
-    /// Returns the configuration of NICs. Recovery and paths are those of a plain network.
+    /// Returns the configuration of NICs. Loss recovery and paths have the values of a plain
+    /// network.
     pub(super) fn configure(
         &self,
         (mtu, header): (u16, u16),
@@ -213,7 +214,7 @@ impl Nic {
     }
 }
 
-/// Returns the controls for telemetry of this format.
+/// Adapts the congestion controls to the INT format.
 fn for_telemetry(control: Sending, format: IntFormat) -> Sending {
     match control {
         Sending::Control(control) => control.with_telemetry(format).into(),
@@ -226,7 +227,7 @@ fn for_telemetry(control: Sending, format: IntFormat) -> Sending {
     }
 }
 
-/// Returns the data classes for whose marks receivers send CNPs, as a bit set.
+/// Returns the data classes whose ECN marks receivers answer with CNPs, as a bit set.
 fn cnp_classes(controls: &[ControlConfig]) -> ClassSet {
     let of = |class: usize| controls.get(class).or(controls.last());
     let notified = |&class: &usize| {

@@ -1,4 +1,4 @@
-//! Checks of combinations: errors for those that cannot work, warnings for doubtful ones.
+//! Checks combinations of choices: errors if they cannot work, warnings if they are questionable.
 
 use super::SchemeSpec;
 use crate::reader::Section;
@@ -6,7 +6,7 @@ use dataplane::config::Classify;
 use dataplane::properties::{Choice, Finding, Properties, Property, Rule};
 use dataplane::transport;
 
-/// Reports the findings of all choices of a scheme, and equal findings once.
+/// Reports the findings about all choices of a scheme. Equal findings are reported once.
 pub(super) fn check(s: &Section<'_>, spec: &SchemeSpec) {
     let (switch, nic) = (&spec.switch, &spec.nic);
     let choices: [&dyn Choice; 16] = [
@@ -43,7 +43,7 @@ pub(super) fn check(s: &Section<'_>, spec: &SchemeSpec) {
     }
 }
 
-/// Properties and rules of options that belong to no scheme.
+/// Properties and rules of options that do not belong to a single scheme.
 impl Choice for SchemeSpec {
     fn provides(&self) -> Properties {
         let is_ignored = |number| !self.nic.obeys.contains(number);
@@ -78,8 +78,8 @@ impl Choice for SchemeSpec {
     }
 }
 
-/// Returns the rules of three choices that only work together: queues by priority, strict order,
-/// and a transport that sets priorities.
+/// Returns the rules of three choices that work only together: priority queues, strict-priority
+/// scheduling, and a transport that sets priorities.
 fn priorities() -> Vec<Rule> {
     use Property::{PriorityQueues, SetsPriority, StrictOrder};
     let transports: Vec<_> = transport::names_with(SetsPriority).collect();

@@ -1,4 +1,4 @@
-//! Signals of switches in packets: ECN and INT.
+//! Reads the settings of ECN and INT, which switches write on packets.
 
 use crate::params;
 use crate::reader::Section;
@@ -10,7 +10,7 @@ use dataplane::units::Rate;
 
 type Signals = (Option<Option<EcnConfig>>, Option<Option<Int>>);
 
-/// Reads the tables of `signal`.
+/// Reads the tables `ecn` and `int` if `signal` selects them.
 pub(super) fn read_signal(s: &Section<'_>, signal: &str) -> Signals {
     let has_ecn = signal.contains("ecn");
     let has_int = signal.contains("int");
@@ -64,7 +64,7 @@ dataplane::params! {
 }
 
 impl Int {
-    /// Returns the format of the records.
+    /// Returns the format of the INT records.
     pub(super) fn format(&self) -> IntFormat {
         match self.format {
             Format::Exact => IntFormat::Exact,
@@ -187,7 +187,7 @@ impl Ecn {
 }
 
 impl Profile {
-    /// Returns the thresholds and the rate that they are for.
+    /// Returns the ECN thresholds, and the link rate to which they refer.
     fn red(&self) -> Result<(Rate, Red), Conflict> {
         let (kmin, kmax) = (self.kmin_bytes, self.kmax_bytes);
         if kmin > kmax {

@@ -1,4 +1,4 @@
-//! Files that `[[traffic]]` refers to: distributions of flow sizes, and lists of flows.
+//! Reads the files to which `[[traffic]]` refers: flow-size distributions, and lists of flows.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -16,11 +16,11 @@ use crate::params::text;
 use crate::problem::Code;
 use crate::reader::Section;
 
-/// Largest file that a scenario may refer to.
+/// Maximum size of a file to which a scenario refers, in bytes.
 const MAX_FILE_BYTES: u64 = 1 << 30;
 
-/// Reads a distribution of sizes from the file in the key `file`.
-// TRA-27
+/// Reads a flow-size distribution from the file in the key `file`.
+// TRA-27: files of sizes
 pub(super) fn sizes(
     s: &Section<'_>,
     values: &Values,
@@ -63,10 +63,10 @@ pub(super) fn sizes(
 }
 
 /// Reads a list of flows from the file in the key `file`.
-// TRA-26
+// TRA-26: files of flows
 pub(super) fn flows(s: &Section<'_>, name: &str, around: &Around<'_>) -> Option<Vec<ListedFlow>> {
     let (path, bytes) = load(s, name, around.base)?;
-    // Without a network, the names of hosts cannot be resolved.
+    // Without the network, host names cannot be resolved.
     let graph = around.graph?;
     let find = |name: &str| hosts::find(graph, name).map(|node| node.bits());
     let known = KnownHosts {
@@ -83,7 +83,7 @@ pub(super) fn flows(s: &Section<'_>, name: &str, around: &Around<'_>) -> Option<
     Some(file.flows)
 }
 
-/// Describes a position in a file.
+/// Formats a position in a file, as `path:line:column`.
 fn place_in(path: &Path, error: &traffic::Error) -> String {
     let place = error.place.map(|p| format!(":{}:{}", p.line, p.column));
     format!(
@@ -94,7 +94,7 @@ fn place_in(path: &Path, error: &traffic::Error) -> String {
     )
 }
 
-/// Returns the content of the file in the key `file`, or reports each of its errors.
+/// Returns the parsed contents of the file in the key `file`, or reports each of its errors.
 // TRA-26: all errors of a file together
 fn contents<T>(s: &Section<'_>, path: &Path, read: Result<T, Vec<traffic::Error>>) -> Option<T> {
     let report = |errors: Vec<traffic::Error>| {
@@ -113,7 +113,7 @@ fn warn(s: &Section<'_>, path: &Path, warnings: &[traffic::Error]) {
     }
 }
 
-/// Reads the bytes of the file in the key `file`, and returns its full path.
+/// Reads the bytes of the file in the key `file`. Also returns the full path of the file.
 fn load(s: &Section<'_>, name: &str, base: &Path) -> Option<(PathBuf, Vec<u8>)> {
     let path = base.join(name);
     match bytes_of(&path) {
@@ -134,7 +134,7 @@ fn load(s: &Section<'_>, name: &str, base: &Path) -> Option<(PathBuf, Vec<u8>)> 
 
 fn bytes_of(path: &Path) -> std::io::Result<Vec<u8>> {
     let file = File::open(path)?;
-    // Allow only regular files, because a pipe or a device could block forever.
+    // Only regular files are allowed, because reading a pipe or a device could block forever.
     if !file.metadata()?.is_file() {
         return Err(std::io::Error::other("it is not a regular file"));
     }

@@ -12,13 +12,13 @@ use traffic::operations::{
     Collective, CollectiveKind, Matching, Operation, Receive, Send, Work, Workload,
 };
 
-/// Longest time of one operation in a file: 2⁵⁶ ps, 20 hours.
+/// Maximum duration of one operation in a file: 2⁵⁶ ps, about 20 hours.
 const MOST_PS: u64 = 1 << 56;
 
 /// Maximum number of bytes of one operation in a file: 256 TiB.
 pub(super) const MOST_BYTES: u64 = 1 << 48;
 
-/// The columns with their types.
+/// The columns of a workload file with their data types.
 const COLUMNS: [(&str, DataType); 17] = [
     ("rank", DataType::UInt32),
     ("index", DataType::UInt32),
@@ -50,7 +50,7 @@ const LISTS: [(&str, DataType); 4] = [
 
 const REQUIRED: [&str; 3] = ["rank", "index", "kind"];
 
-/// The operation that a row describes.
+/// The operation (rank, index) of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Row {
     pub rank: u32,
@@ -74,7 +74,7 @@ fn same_type(one: &DataType, other: &DataType) -> bool {
     }
 }
 
-/// Checks that a file has the required columns, and no columns of another type or name.
+/// Checks that a file has the required columns, and no columns with wrong types or unknown names.
 pub(super) fn check_types(schema: &Schema) -> Result<(), String> {
     for field in schema.fields() {
         let name = field.name();
@@ -98,7 +98,7 @@ pub(super) fn check_types(schema: &Schema) -> Result<(), String> {
     }
 }
 
-/// Decoded rows.
+/// Decoded rows of a Parquet file.
 #[derive(Debug)]
 pub(super) struct Columns {
     batches: Vec<RecordBatch>,
@@ -113,7 +113,7 @@ impl Columns {
         self.batches.iter().map(RecordBatch::num_rows).sum()
     }
 
-    /// Returns a column and the index of a row in it, if the row has a value.
+    /// Returns a column of a record batch and the index of the row in it, if the field is not null.
     fn find(&self, name: &str, mut row: usize) -> Option<(&dyn Array, usize)> {
         let batch = self.batches.iter().find(|batch| {
             let inside = row < batch.num_rows();
@@ -159,7 +159,7 @@ impl Columns {
         })
     }
 
-    /// Returns the group of a collective.
+    /// Returns the index of the group in the header, for a collective. `None`: all ranks.
     fn group(&self, row: usize, workload: &Workload) -> Result<Option<u32>, String> {
         let Some(name) = self.text("group", row) else {
             return Ok(None);
@@ -169,7 +169,7 @@ impl Columns {
         Ok(Some(found as u32))
     }
 
-    /// Checks that columns for other kinds of operations are null.
+    /// Checks that the columns of other kinds of operations are null.
     fn check_columns(&self, row: usize, kind: &str, is_collective: bool) -> Result<(), String> {
         let only = |name: &str, for_this: bool, whose: &str| {
             if for_this || self.find(name, row).is_none() {
@@ -191,7 +191,7 @@ impl Columns {
         only("part_of", !is_collective, "calc, send and recv")
     }
 
-    /// Converts a row to an operation. [`Checker`] checks its values.
+    /// Converts a row to an operation. [`Checker`] checks the values later.
     pub fn operation(&self, row: usize, workload: &Workload) -> Result<Operation, String> {
         let kind = self.text("kind", row).ok_or("\"kind\" is null")?;
         let u16s = |name| self.number::<UInt16Type>(name, row);
@@ -277,16 +277,16 @@ fn check_time(name: &str, ps: u64) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks operations one by one. // OPS-02
+/// Checks the operations of a workload, one at a time. // OPS-02
 pub struct Checker<'a> {
     workload: &'a Workload,
-    /// The highest traffic class of a message so far.
+    /// The highest traffic class of the checked messages.
     pub max_class: u8,
-    /// The largest message or collective so far, bytes.
+    /// The size of the largest checked message or collective, bytes.
     pub max_bytes: u64,
-    /// Combinations that were already checked: kind, members, algorithm.
+    /// Combinations of kind, number of members and algorithm that were already checked.
     known: BTreeSet<(CollectiveKind, u32, Option<Box<str>>)>,
-    /// For each collective of the header, the number of its parts so far.
+    /// For each collective of the header, the number of checked operations that belong to it.
     pub parts: Vec<u64>,
 }
 
@@ -303,10 +303,10 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Checks that an operation is valid.
+    /// Checks that an operation is valid in its workload.
     ///
     /// # Errors
-    /// The operation is invalid. The error describes the problem and the valid values.
+    /// The operation is invalid. The error contains the problem and the valid values.
     pub(super) fn check(&mut self, row: Row, operation: &Operation) -> Result<(), String> {
         let Row { rank, index } = row;
         let before = operation.after_end.iter().chain(&operation.after_start);
@@ -387,7 +387,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Checks that a rank may have a part of a collective of the header. // OPS-38
+    /// Checks that a rank may have an operation that belongs to collective `whole` of the header.
+    /// // OPS-38
     fn check_part(&mut self, rank: u32, whole: u32) -> Result<(), String> {
         let there = self.workload.collectives.len();
         let Some(collective) = self.workload.collectives.get(whole as usize) else {

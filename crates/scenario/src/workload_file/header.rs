@@ -1,4 +1,5 @@
-//! The header of a workload file: the properties of all ranks, as JSON in the file's metadata.
+//! The header of a workload file: properties that apply to all ranks, as JSON in the file's
+//! metadata.
 
 use super::columns::MOST_BYTES;
 use crate::keys::MAX_HOSTS;
@@ -11,17 +12,17 @@ use traffic::operations::{
     ReceiveEnd, SendEnd, Trigger, TriggerKind, Workload,
 };
 
-/// Key of the header in the file's metadata.
+/// Key in the file's metadata whose value is the header.
 pub(super) const KEY: &str = "backwater.workload";
 
 const VERSION: u64 = 1;
 
-/// The properties of all ranks.
+/// Properties that apply to all ranks of a workload file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Header {
     /// Ranks, groups, options, triggers and collectives.
     pub workload: Workload,
-    /// Facts about the origin of the file.
+    /// Information about the origin of the file.
     pub source: Map<String, Value>,
 }
 
@@ -29,7 +30,7 @@ impl Header {
     /// Parses the JSON of the header.
     ///
     /// # Errors
-    /// The header is invalid. The error has the key and the problem.
+    /// The header is invalid. The error contains the key and the problem.
     pub fn parse(text: &str) -> Result<Self, String> {
         let value: Value = serde_json::from_str(text)
             .map_err(|error| format!("the metadata \"{KEY}\" is no JSON: {error}"))?;
@@ -106,7 +107,8 @@ fn known(what: &str, all: &Map<String, Value>, keys: &[&str]) -> Result<(), Stri
     }
 }
 
-/// Returns the known name that is most similar to `name` as a part of a message, if there is one.
+/// Formats a hint with the known name that is most similar to `name`. Returns an empty text if no
+/// name is similar.
 fn hint(name: &str, known: &[&str]) -> String {
     let near = nearest(name, known.iter().copied());
     near.map_or(String::new(), |near| format!("; did you mean \"{near}\"?"))
@@ -184,7 +186,7 @@ fn trigger(value: &Value) -> Result<Trigger, String> {
     Ok(Trigger { kind })
 }
 
-/// Parses a collective that consists of operations. // OPS-38
+/// Parses a collective that consists of individual operations. // OPS-38
 fn composed(value: &Value, groups: &[Group]) -> Result<Composed, String> {
     let all = object("it", value)?;
     known("it", all, &["kind", "bytes", "group"])?;
@@ -224,7 +226,7 @@ fn composed(value: &Value, groups: &[Group]) -> Result<Composed, String> {
     })
 }
 
-/// Returns a reader of an option that is one of several words.
+/// Returns a function that parses an option whose value is one of several words.
 fn one_of<T: Copy>(words: &[(&str, T)]) -> impl Fn(&str, &Value) -> Result<T, String> {
     |key, value| {
         let found = words.iter().find(|(word, _)| value.as_str() == Some(word));
@@ -246,7 +248,7 @@ fn per_byte(key: &str, value: &Value) -> Result<PerByte, String> {
     number.ok_or_else(|| format!("option \"{key}\" is {value}; expected ps per byte, from 0 on"))
 }
 
-/// Longest time of an option in ps: one hour.
+/// Maximum of a time option: one hour, in ps.
 const MOST_PS: u64 = 3_600_000_000_000_000;
 
 fn time(key: &str, value: &Value) -> Result<u64, String> {
@@ -259,13 +261,13 @@ fn time(key: &str, value: &Value) -> Result<u64, String> {
     Ok(ps)
 }
 
-/// Reads a number of bytes; `null` is none.
+/// Parses a number of bytes. `null` is `None`.
 fn optional_bytes(key: &str, value: &Value) -> Result<Option<u64>, String> {
     let bytes = (!value.is_null()).then(|| whole(key, value));
     bytes.transpose()
 }
 
-/// Largest rendezvous request or reply: 1 MiB.
+/// Maximum size of a control message of a rendezvous: 1 MiB.
 const MOST_RENDEZVOUS_BYTES: u64 = 1 << 20;
 
 fn rendezvous_bytes(key: &str, value: &Value) -> Result<u64, String> {
@@ -283,7 +285,7 @@ fn ranks(key: &str, value: &Value) -> Result<u32, String> {
     u32::try_from(ranks).map_err(|_| format!("option \"{key}\" is {ranks}, more than there can be"))
 }
 
-/// Reads the algorithms of kinds of collectives.
+/// Parses the default algorithms, by kind of collective.
 fn algorithms(_: &str, value: &Value) -> Result<BTreeMap<CollectiveKind, Box<str>>, String> {
     let mut algorithms = BTreeMap::new();
     for (kind, algorithm) in object("option \"algorithms\"", value)? {
@@ -300,7 +302,7 @@ fn algorithms(_: &str, value: &Value) -> Result<BTreeMap<CollectiveKind, Box<str
 }
 
 /// Declares the options of a workload: the name in the file, the field of [`Options`], and the
-/// function that reads the value.
+/// function that parses the value.
 macro_rules! options {
     ($($name:literal: $field:ident = $read:expr;)*) => {
         /// Names of all options.

@@ -1,6 +1,6 @@
-//! Workloads with dependencies in Parquet files, as docs/workloads.md describes them. // OPS-04
+//! Workloads with dependencies in Parquet files. docs/workloads.md describes the format. // OPS-04
 //!
-//! A file is read twice: once as a whole, to check it and to find the rows of each rank, and once
+//! A file is read twice: first completely, to check it and to find the rows of each rank; then
 //! block by block during the run.
 
 mod columns;
@@ -26,14 +26,14 @@ use std::sync::{Arc, Mutex};
 use traffic::Error;
 use traffic::operations::{Block, Operation, Source, Workload, needed_at};
 
-/// Maximum number of operations of a block.
+/// Maximum number of operations per block.
 const ROWS_PER_BLOCK: u32 = 1024;
 
-/// A row group with at most this many rows stays decoded until another one is needed.
+/// A row group with at most this many rows stays decoded until another row group is needed.
 const ROWS_KEPT: i64 = 65_536;
 
-/// A workload in a file. In memory it needs a few bytes per block of operations, and the row group
-/// that was read last.
+/// A workload in a file. In memory it needs a few bytes per block of operations, and the most
+/// recently read row group.
 #[derive(Debug)]
 pub struct WorkloadFile {
     path: PathBuf,
@@ -44,23 +44,24 @@ pub struct WorkloadFile {
     workload: Arc<Workload>,
     /// The highest traffic class of the messages.
     pub max_class: u8,
-    /// Size of the largest message or collective, bytes.
+    /// Size of the largest message or collective in bytes.
     pub max_bytes: u64,
     blocks: Vec<BlockInfo>,
-    /// By rank: its first block, and its number of operations. There is one more entry at the end.
+    /// For each rank: index of its first block, and number of its operations. One additional entry
+    /// marks the end.
     ranks: Vec<(usize, u32)>,
-    /// First row of each row group, and the number of rows.
+    /// Index of the first row of each row group, and the total number of rows at the end.
     groups: Vec<u64>,
     kept: Mutex<Option<(usize, Arc<Columns>)>>,
 }
 
-/// Consecutive operations of one rank in one row group.
+/// A block: consecutive operations of one rank in one row group.
 #[derive(Clone, Copy, Debug)]
 struct BlockInfo {
     first_row: u64,
     first_index: u32,
     count: u32,
-    /// The minimum of [`Block::next_at`] over this block and all later blocks of its rank.
+    /// Minimum of [`Block::next_at`] over this block and all later blocks of its rank.
     needed_at: u32,
 }
 
@@ -87,8 +88,8 @@ fn check_ranges(metadata: &ParquetMetaData, length: u64) -> Result<(), String> {
     Ok(())
 }
 
-/// A file whose readers fail at its end. The readers of a `File` return no bytes there, and the `parquet` crate then
-/// skips up to 2³¹ fields of a damaged page that do not exist.
+/// A file whose readers return an error at the end of the file. The readers of `File` return no
+/// bytes there, and then the `parquet` crate skips up to 2³¹ nonexistent fields of a damaged page.
 struct FailingAtEnd(File);
 
 impl Read for FailingAtEnd {
@@ -120,22 +121,23 @@ impl ChunkReader for FailingAtEnd {
     }
 }
 
-/// Calls a function of the `parquet` crate. A damaged file can violate assertions of that crate, whose
-/// panics become errors here.
+/// Calls a function of the `parquet` crate, and converts its panics to errors. A damaged file can
+/// violate assertions of that crate.
 fn without_panic<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
     catch_unwind(AssertUnwindSafe(read))
         .unwrap_or_else(|_| Err(ParquetError::General("the file is damaged".into())))
 }
 
 impl WorkloadFile {
-    /// Opens a file and checks all of it.
+    /// Opens a workload file and checks its complete contents.
     ///
     /// # Errors
-    /// The file is invalid. The error has the file, the row and the problem.
+    /// The file is invalid. The error contains the file, the row and the problem.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let wrong = |what: String| Error::new(format!("{}: {what}", path.display()));
         let file = File::open(path).map_err(|error| wrong(format!("cannot read: {error}")))?;
-        // Use the types of Parquet, not the types in the memory of the writing program.
+        // The column types are those of Parquet. The types that the writing program stored in
+        // addition are ignored.
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
         let metadata = without_panic(|| ArrowReaderMetadata::load(&file, options))
             .map_err(|error| wrong(format!("this is no Parquet file: {error}")))?;
@@ -179,7 +181,7 @@ impl WorkloadFile {
         Ok(opened)
     }
 
-    /// Returns the properties that apply to all ranks.
+    /// Returns the properties that apply to all ranks of the workload.
     #[must_use]
     pub fn workload(&self) -> Arc<Workload> {
         Arc::clone(&self.workload)
@@ -189,7 +191,7 @@ impl WorkloadFile {
         Error::new(format!("{}: {what}", self.path.display()))
     }
 
-    /// Reads the whole file once: checks each operation, and records the blocks of each rank.
+    /// Reads the whole file once. Checks each operation, and records the blocks of each rank.
     fn scan(&mut self) -> Result<(), Error> {
         let workload = self.workload();
         let mut checker = columns::Checker::new(&workload);
@@ -213,7 +215,7 @@ impl WorkloadFile {
         while self.ranks.len() <= workload.ranks as usize {
             self.ranks.push((self.blocks.len(), 0));
         }
-        // A block is needed no later than the blocks after it.
+        // A block is needed at the latest when a later block of its rank is needed.
         for rank in self.ranks.windows(2) {
             let mut least = u32::MAX;
             for block in self.blocks[rank[0].0..rank[1].0].iter_mut().rev() {
@@ -224,7 +226,7 @@ impl WorkloadFile {
         Ok(())
     }
 
-    /// Reads a row group. `expected` is the next row of the file.
+    /// Reads a row group. `expected` is the rank and index that the next row of the file must have.
     fn scan_group(
         &mut self,
         group: usize,
@@ -286,7 +288,7 @@ impl WorkloadFile {
         Ok(())
     }
 
-    /// Records the block that ends before a row.
+    /// Records the block of operations that ends before row `end_row`.
     fn close(&mut self, block: &mut Vec<Operation>, end_row: u64, expected: &Row) {
         if let Some(needed_at) = needed_at(block.iter()) {
             let count = block.len() as u32;
@@ -301,7 +303,7 @@ impl WorkloadFile {
         }
     }
 
-    /// Decodes a row group, or a part of its rows given as (first row, number of rows).
+    /// Decodes a row group, or only a range of its rows: (first row, number of rows).
     fn decode(&self, group: usize, part: Option<(usize, usize)>) -> Result<Columns, Error> {
         self.batches(group, part, None).map(Columns::new)
     }
@@ -338,7 +340,7 @@ impl WorkloadFile {
         })
     }
 
-    /// Returns the block that contains an operation, and its row group.
+    /// Returns the index of the block that contains an operation, and the index of its row group.
     fn block_of(&self, rank: u32, index: u32) -> (usize, usize) {
         let (from, to) = (self.ranks[rank as usize].0, self.ranks[rank as usize + 1].0);
         let blocks = &self.blocks[from..to];

@@ -1,4 +1,5 @@
-//! Tests each key of `[scheme]` with its smallest and largest value. The scenario is refused or runs without a panic.
+//! Tests each key of `[scheme]` with its smallest and its largest value. The scenario is refused,
+//! or runs without a panic.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -11,7 +12,8 @@ use super::NETWORK;
 use scenario::scheme::{axes, tables};
 use scenario::{Changes, Scenario};
 
-/// The recorders of each run: captured frames, and the delay breakdown of flows where the schemes allow it.
+/// The settings of `[record]` for each run: captured frames, and the delay breakdown of flows if
+/// the schemes allow it.
 const RECORDERS: [&str; 2] = [
     r#"[run]
 until = "200us"
@@ -26,7 +28,7 @@ capture = { links = ["*->*"] }
 "#,
 ];
 
-/// Presets that between them have every table of `[scheme]`. The test fails if one is missing.
+/// Presets that together use every table of `[scheme]`. The test fails if a table is missing.
 const PRESETS: [&str; 21] = [
     "bfc",
     "bfc+window",
@@ -51,7 +53,7 @@ const PRESETS: [&str; 21] = [
     "fixed-window",
 ];
 
-/// Runs of each value, of the first presets that accept the value.
+/// Number of runs per value, with the first presets that accept the value.
 const RUNS_PER_VALUE: usize = 2;
 
 struct Discard;
@@ -60,7 +62,7 @@ impl Recorder for Discard {
     fn rows(&mut self, _rows: &dyn Rows) {}
 }
 
-/// The extreme values of a parameter, as TOML.
+/// Returns the smallest and the largest value of a parameter, as TOML.
 fn extremes(kind: &Kind) -> Vec<String> {
     let ends = |min: u64, max: u64, unit: &str| {
         [min, max]
@@ -88,12 +90,13 @@ fn extremes(kind: &Kind) -> Vec<String> {
             let of_one = tables_of(of).into_iter();
             of_one.map(|table| format!("[{table}]")).collect()
         }
-        // `[scheme]` has none of these.
+        // No key of `[scheme]` is of one of these kinds.
         Kind::Text | Kind::Port | Kind::Links | Kind::Window { .. } => Vec::new(),
     }
 }
 
-/// A table with all its keys at one end of their ranges, and one with all at the other.
+/// Returns two tables: one with all keys at the lower ends of their ranges, and one with all at the
+/// upper ends.
 fn tables_of(params: &[Param]) -> Vec<String> {
     let table = |end: fn(&[String]) -> Option<&String>| {
         let keys: Vec<String> = params
@@ -105,7 +108,7 @@ fn tables_of(params: &[Param]) -> Vec<String> {
     vec![table(|ends| ends.first()), table(|ends| ends.last())]
 }
 
-/// Returns the other settings that a parameter needs in order to act.
+/// Returns the other settings that a parameter requires in order to have an effect.
 fn beside(table: &str, params: &[Param], param: &Param) -> Vec<String> {
     let word = match param.acts {
         Acts::With(other) => Some((other.key, other.words[0])),
@@ -138,7 +141,7 @@ fn beside(table: &str, params: &[Param], param: &Param) -> Vec<String> {
     set
 }
 
-/// Runs a scenario. `Ok(false)`: it is refused. `Err`: it panics, or an audit fails.
+/// Runs a scenario. Returns `Ok(false)` if it is refused, and `Err` if it panics or an audit fails.
 fn run(preset: &str, set: &[String]) -> Result<bool, String> {
     let changes = Changes {
         scheme: Some(preset.to_owned()),
@@ -179,7 +182,8 @@ fn extreme_values_are_refused_or_run() {
         };
         let ends: Vec<String> = extremes(&param.kind).into_iter().chain(words).collect();
         let mut runs = 0;
-        // No end of some ranges goes with the defaults of the other keys.
+        // For some keys, both ends of the range conflict with the defaults of other keys. So the
+        // default is also tested.
         for value in ends.iter().chain(&default) {
             let key = format!("scheme.{table}{}={value}", param.key);
             let mut both = beside(&table, params, param);

@@ -8,7 +8,7 @@ use fabric::engine::Threads;
 use fabric::measure::MEASURES;
 use scenario::{Changes, Options, PRESETS, Scenario};
 
-/// Three hosts send to the fourth: switches queue, mark and pause.
+/// Three hosts send to the fourth host, so switches queue, mark and pause.
 const NETWORK: &str = r#"name = "small"
 [topology]
 kind = "leaf-spine"
@@ -24,7 +24,7 @@ size = "20KB"
 receiver = 0
 "#;
 
-/// A directory for the results of one test, removed at its end.
+/// A directory for the results of one test. It is removed at the end of the test.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -40,7 +40,7 @@ impl Drop for Folder {
     }
 }
 
-/// Runs a scenario that may be refused; `Err` has the message.
+/// Runs a scenario. Returns a message if it is refused, or if the run or a check fails.
 fn run(text: &str, preset: &str, folder: &Folder) -> Result<(), String> {
     let changes = Changes {
         scheme: Some(preset.to_owned()),
@@ -63,7 +63,8 @@ fn run(text: &str, preset: &str, folder: &Folder) -> Result<(), String> {
     }
 }
 
-/// Runs each preset with all recorders, and with each recorder alone.
+/// Runs each preset with all measurements of `[record]`, and the preset `bfc` with each of them
+/// alone.
 #[test]
 fn every_preset_runs_with_every_recorder() {
     let folder = Folder::new("recorders");
