@@ -6,9 +6,10 @@ number in the input and by the gpus that contributed to it.
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import defaultdict
 from typing import NamedTuple
 
+from backwater.importers.common.graphs import CycleError, in_order
 from backwater.importers.common.xml_tree import Element
 from backwater.importers.msccl.algorithm import READS, WRITES, Algorithm, Step
 
@@ -59,20 +60,14 @@ class _Run:
         for rank, chunks in enumerate(self.chunks):
             for number in range(inputs):
                 chunks[self._place(rank, "i", number)] = _Chunk(number, 1 << rank)
-        self.messages: dict[tuple[int, int, int], deque[list[_Chunk | None]]] = defaultdict(deque)
-        self.done = [[0] * len(blocks) for blocks in algorithm.gpus]
-        """For each gpu and thread block, the number of completed steps."""
-        self.index = [{block.id: at for at, block in enumerate(x)} for x in algorithm.gpus]
-        self.receivers: dict[tuple[int, int, int], list[int]] = defaultdict(list)
-        """For each sender, receiver and channel, the thread blocks that receive these messages."""
-        self.waiters: dict[tuple[int, int, int], list[int]] = defaultdict(list)
-        """For each gpu, thread block and step, the thread blocks that wait for this step."""
-        for rank, blocks in enumerate(algorithm.gpus):
-            for at, block in enumerate(blocks):
-                self.receivers[block.recv, rank, block.channel].append(at)
-                for step in block.steps:
-                    if step.waits_for is not None:
-                        self.waiters[rank, *step.waits_for].append(at)
+        self.steps = [
+            (rank, block, step)
+            for rank, blocks in enumerate(algorithm.gpus)
+            for block in blocks
+            for step in block.steps
+        ]
+        self.sender: dict[int, int] = {}
+        """For each step that receives, the step that sends to it."""
 
     def _place(self, rank: int, buffer: str, at: int) -> tuple[str, int]:
         """Return the buffer and index of a chunk, also if input and output share a buffer."""
@@ -86,15 +81,18 @@ class _Run:
 
     def wrong(self) -> tuple[Element, str] | None:
         """Return the first error of the algorithm with its element; ``None`` if it is correct."""
-        self._to_the_end()
-        for rank, blocks in enumerate(self.algorithm.gpus):
-            for at, block in enumerate(blocks):
-                if self.done[rank][at] < len(block.steps):
-                    step = block.steps[self.done[rank][at]]
-                    message = (
-                        f"gpu {rank} never comes beyond this step: what it waits for waits too"
-                    )
-                    return step.element, message
+        try:
+            order = in_order(len(self.steps), self._edges())
+        except CycleError as error:
+            rank, _, step = self.steps[min(error.members)]
+            message = f"gpu {rank} never comes beyond this step: what it waits for waits too"
+            return step.element, message
+        sent: dict[int, list[_Chunk | None]] = {}
+        for at in order:
+            rank, _, step = self.steps[at]
+            chunks = self._take(rank, step, sent.pop(self.sender[at]) if step.receives else [])
+            if step.sends:
+                sent[at] = chunks
         for rank, element in enumerate(self.algorithm.elements):
             for at, expected in self._output(rank):
                 found = self.chunks[rank].get(self._place(rank, "o", at))
@@ -130,40 +128,29 @@ class _Run:
             return f"lacks what gpu {listed} has" if len(missing) == 1 else f"lacks gpus {listed}"
         return "has the data of gpus that do not belong there"
 
-    def _to_the_end(self) -> None:
-        """Execute all steps that can run, each as soon as possible."""
-        ready = deque(
-            (rank, at)
-            for rank, blocks in enumerate(self.algorithm.gpus)
-            for at in range(len(blocks))
-        )
-        while ready:
-            rank, at = ready.popleft()
-            blocks = self.algorithm.gpus[rank]
-            block = blocks[at]
-            while self.done[rank][at] < len(block.steps) and self._can(rank, at):
-                step = block.steps[self.done[rank][at]]
-                sent = self._take(rank, step, (block.recv, rank, block.channel))
-                self.done[rank][at] += 1
-                if step.sends:
-                    channel = rank, block.send, block.channel
-                    self.messages[channel].append(sent)
-                    ready += ((block.send, i) for i in self.receivers[channel])
-                ready += ((rank, i) for i in self.waiters[rank, block.id, step.number])
+    def _edges(self) -> list[tuple[int, int]]:
+        """Return pairs (later, earlier): the first step waits for the end of the second."""
+        number = {
+            (rank, block.id, step.number): n for n, (rank, block, step) in enumerate(self.steps)
+        }
+        sends: dict[tuple[int, int, int], list[int]] = defaultdict(list)
+        receives: dict[tuple[int, int, int], list[int]] = defaultdict(list)
+        edges = []
+        for at, (rank, block, step) in enumerate(self.steps):
+            if step.number:
+                edges.append((at, at - 1))
+            if step.waits_for is not None:
+                edges.append((at, number[rank, *step.waits_for]))
+            if step.sends:
+                sends[rank, block.send, block.channel].append(at)
+            if step.receives:
+                receives[block.recv, rank, block.channel].append(at)
+        for channel, found in receives.items():
+            self.sender |= zip(found, sends[channel], strict=True)
+        return [*edges, *self.sender.items()]
 
-    def _can(self, rank: int, at: int) -> bool:
-        block = self.algorithm.gpus[rank][at]
-        step = block.steps[self.done[rank][at]]
-        if step.receives and not self.messages[block.recv, rank, block.channel]:
-            return False
-        if step.waits_for is None:
-            return True
-        other, number = step.waits_for
-        return self.done[rank][self.index[rank][other]] > number
-
-    def _take(self, rank: int, step: Step, channel: tuple[int, int, int]) -> list[_Chunk | None]:
+    def _take(self, rank: int, step: Step, received: list[_Chunk | None]) -> list[_Chunk | None]:
         """Execute a step, and return the chunks that it sends, if any."""
-        received = self.messages[channel].popleft() if step.receives else []
         count = max(step.count, 0)
         read = self._read(rank, step.source, count) if step.type in READS else received
         if step.type in ("rrc", "rrs", "rrcs"):
