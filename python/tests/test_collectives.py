@@ -110,7 +110,7 @@ def test_groups_have_names_and_all_to_allv_its_bytes(trained, command):
 
 def test_the_critical_path_leads_from_a_start_to_the_end(step, collectives):
     run = backwater.load(step / "out").only
-    slowest = critical.slowest(run)
+    slowest = critical.longest(run.table("collectives"))
     path = critical.critical_path(run, slowest)
     # It ended with the last ACK of what it sent in the last round.
     assert path["src"][-1] == slowest["last_rank"]
@@ -274,7 +274,7 @@ def test_links_that_made_a_collective_late_are_named(tmp_path, command, collecti
     shown = collectives(tmp_path, "--record")
     assert "with the same digest" in shown.stderr
     run = backwater.load(tmp_path / "out-blame").only
-    slowest = critical.slowest(run)
+    slowest = critical.longest(run.table("collectives"))
     sends = critical.critical_path(run, slowest)
     links = critical.links(run, sends)
     # All that a message took beyond what it takes alone is in the table, but for what its own

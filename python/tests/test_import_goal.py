@@ -46,7 +46,7 @@ def parsed(text: str, findings: Findings | None = None) -> Schedule:
 def converted(text: str, findings: Findings | None = None):
     found = findings or Findings()
     host = goal_operations.HOSTS["loggopsim"]
-    return goal_operations.convert("x.goal", parsed(text, found), host, found)
+    return goal_operations.convert(parsed(text, found), host, found)
 
 
 def test_a_schedule_is_read():
@@ -173,7 +173,7 @@ def test_messages_of_other_sizes_than_their_receives_are_told():
     text = UNEQUAL.replace("recv 7b from 0 recv", "recv 7b from 0\nrecv")
     findings = Findings()
     schedule = parsed(text, findings)
-    goal_operations.convert("x.goal", schedule, goal_operations.HOSTS["loggopsim"], findings)
+    goal_operations.convert(schedule, goal_operations.HOSTS["loggopsim"], findings)
     # Those of tag 0 have the same sizes in another order: which takes which is not known here.
     [told] = [w["text"] for w in findings.warnings()]
     assert "from rank 0 to 1 with tag 1 this receive is of 11 bytes, but the message" in told
@@ -182,7 +182,7 @@ def test_messages_of_other_sizes_than_their_receives_are_told():
     findings = Findings()
     data = goal_binary(schedule)
     read = binary.parse("x.bin", data, findings)
-    goal_operations.convert("x.bin", read, goal_operations.HOSTS["loggopsim"], findings)
+    goal_operations.convert(read, goal_operations.HOSTS["loggopsim"], findings)
     [told] = [w["text"] for w in findings.warnings()]
     send, recv = read.ranks[0].places[1], read.ranks[1].places[2]
     assert f"warning: x.bin: byte {recv}: from rank 0 to 1" in told

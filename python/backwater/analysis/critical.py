@@ -44,11 +44,6 @@ _ALONE = ("nic_sending", "propagation", "serialisation")
 """Parts of a flow's time that it also has without other traffic."""
 
 
-def slowest(run: RunFiles) -> dict[str, Any] | None:
-    """Return the row of the slowest collective; None if no collective has ended."""
-    return longest(run.table("collectives"))
-
-
 def chosen(
     run: RunFiles,
     workload: str | None = None,

@@ -163,8 +163,8 @@ def import_goal(path: Path, wishes: Wishes, host: str = "loggopsim") -> Imported
         data = read_bytes(path, findings, "GOAL schedule")
         schedule = goal_binary.parse(str(path), data, findings)
     else:
-        schedule = goal.read_text_file(path, findings)
-    operations = goal_operations.convert(str(path), schedule, goal_operations.HOSTS[host], findings)
+        schedule = goal.parse(str(path), read_text(path, findings, "GOAL schedule"), findings)
+    operations = goal_operations.convert(schedule, goal_operations.HOSTS[host], findings)
     nics = goal_operations.nics(schedule)
     network = _network(path, wishes, operations.ranks, findings, nics=nics)
     estimate = [goal_operations.HOSTS[host].estimate]

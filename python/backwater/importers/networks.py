@@ -21,6 +21,7 @@ from backwater.importers.htsim import topology as htsim_topology
 from backwater.importers.htsim.matrix import Failure
 from backwater.importers.htsim.topology import FatTree
 from backwater.importers.ns3 import topology as ns3_topology
+from backwater.workloads import parallel_groups
 
 DEFAULT_RATE_BPS = 400 * 10**9
 DEFAULT_DELAY_PS = 10**6
@@ -354,33 +355,25 @@ def of_dimensions(dimensions: list[Dimension]) -> Network:
         values = {"kind": "star", "hosts": ranks, "link": link(only.rate_bps, only.latency_ps)}
         wide = ranks * port_bytes(only.rate_bps, only.latency_ps)
         return Network(ranks, table(values), widest_bytes=wide)
-    edges: list[tuple[str, str, Dimension]] = []
+    total = sum(d.rate_bps for d in dimensions if d.ranks > 1) or DEFAULT_RATE_BPS
+    edges = [(f"h{rank}", f"n{rank}", total, 0) for rank in range(ranks)]
     shared: list[str] = []
-    stride = 1
-    for d, dimension in enumerate(dimensions):
-        groups = [
-            [base + stride * member for member in range(dimension.ranks)]
-            for base in range(ranks)
-            if base // stride % dimension.ranks == 0
-        ]
-        for count, group in enumerate(groups):
+    degrees = {f"dim{d}": dimension.ranks for d, dimension in enumerate(dimensions)}
+    for name, dimension in zip(degrees, dimensions, strict=True):
+        kind = dimension.rate_bps, dimension.latency_ps
+        for count, group in enumerate(parallel_groups(degrees, [name]).values()):
             if dimension.block == "Switch" and len(group) > 1:
-                shared.append(f"dim{d}-switch{count}")
-                edges += [(f"n{rank}", shared[-1], dimension) for rank in group]
+                shared.append(f"{name}-switch{count}")
+                edges += [(f"n{rank}", shared[-1], *kind) for rank in group]
             else:
-                edges += [(f"n{a}", f"n{b}", dimension) for a, b in _pairs(dimension.block, group)]
-        stride *= dimension.ranks
-    total = sum(d.rate_bps for d in dimensions if d.ranks > 1)
-    quick = max(total, DEFAULT_RATE_BPS if not total else 0)
-    every = [(f"h{rank}", f"n{rank}", quick, 0) for rank in range(ranks)]
-    every += [(a, b, d.rate_bps, d.latency_ps) for a, b, d in edges]
+                edges += [(f"n{a}", f"n{b}", *kind) for a, b in _pairs(dimension.block, group)]
     lines = linked(
         (f"h{rank}" for rank in range(ranks)),
         [*(f"n{rank}" for rank in range(ranks)), *shared],
-        ((a, b, link(rate_bps, delay_ps)) for a, b, rate_bps, delay_ps in every),
+        ((a, b, link(bps, delay_ps)) for a, b, bps, delay_ps in edges),
         "Each host has a switch of its own, because ranks forward what is for others.",
     )
-    return Network(ranks, lines, widest_bytes=_widest(every))
+    return Network(ranks, lines, widest_bytes=_widest(edges))
 
 
 def _pairs(block: str, group: list[int]) -> list[tuple[int, int]]:

@@ -167,17 +167,15 @@ class _Converter:
                 )
 
     def _define_dimensions(self) -> None:
-        dims = self.settings.dims
-        self.of_dimension: list[dict[int, str]] = [{} for _ in dims]
-        if len(dims) == 1:
+        degrees = {f"dim{d}": size for d, size in enumerate(self.settings.dims)}
+        self.of_dimension: list[dict[int, str]] = [{} for _ in degrees]
+        if len(degrees) == 1:
             return
-        degrees = {f"dim{d}": size for d, size in enumerate(dims)}
-        for name, members in parallel_groups(degrees, degrees).items():
-            dimension = int(name.removeprefix("dim").split("-")[0])
-            if len(members) > 1:
-                self.out.group(name, members)
-            for rank in members:
-                self.of_dimension[dimension][rank] = name
+        for dimension, names in zip(degrees, self.of_dimension, strict=True):
+            for name, members in parallel_groups(degrees, [dimension]).items():
+                if len(members) > 1:
+                    self.out.group(name, members)
+                names.update(dict.fromkeys(members, name))
 
     def workload(self) -> Workload:
         for trace in self.traces:

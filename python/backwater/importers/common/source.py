@@ -287,12 +287,10 @@ class Words:
             self.fail(f"expected the end of the line, found {shown(self.peek())}", self.at)
 
 
-def lines_of(
-    name: str, texts: Iterable[str], findings: Findings, word: re.Pattern[str] = _WORD
-) -> Iterator[Words]:
+def lines_of(name: str, texts: Iterable[str], findings: Findings) -> Iterator[Words]:
     """Yield the words of each line of a file."""
     for number, text in enumerate(texts, 1):
-        yield Words(name, text, findings, number, word)
+        yield Words(name, text, findings, number)
 
 
 def read_text(path: Path, findings: Findings, what: str, limit: int = MAX_BYTES) -> str:

@@ -94,7 +94,8 @@ class _Reader:
         end = spans + ranks * _SPAN.size
         if end > len(self.data):
             self.fail(spans, f"the file ends inside the table of {ranks} ranks")
-        return Schedule([self._rank(r, spans + r * _SPAN.size, end, ranks) for r in range(ranks)])
+        found = [self._rank(r, spans + r * _SPAN.size, end, ranks) for r in range(ranks)]
+        return Schedule(found, self.name)
 
     def _take(self, what: struct.Struct, at: int, name: str) -> tuple[int, ...]:
         if at + what.size > len(self.data):

@@ -45,8 +45,8 @@ HOSTS = {
 """Parameters by their source; `loggopsim` are the defaults of that program."""
 
 
-def convert(name: str, schedule: Schedule, host: Host, findings: Findings) -> Workload:
-    """Return the operations of a schedule. ``name`` is the name of its file."""
+def convert(schedule: Schedule, host: Host, findings: Findings) -> Workload:
+    """Return the operations of a schedule."""
     workload = Workload(
         len(schedule.ranks),
         options={
@@ -58,12 +58,12 @@ def convert(name: str, schedule: Schedule, host: Host, findings: Findings) -> Wo
         },
         source={"format": "goal"},
     )
-    _check_matches(name, schedule, findings)
+    _check_matches(schedule, findings)
     for number in range(len(schedule.ranks)):
-        _check_operations(name, number, schedule, findings)
+        _check_operations(number, schedule, findings)
     findings.stop_if_wrong()
     for number in range(len(schedule.ranks)):
-        _rank(name, number, schedule, workload, findings)
+        _rank(number, schedule, workload, findings)
     return workload
 
 
@@ -73,15 +73,13 @@ def nics(schedule: Schedule) -> int:
     return 1 + max((operation.nic for operation in messages), default=0)
 
 
-def _rank(
-    name: str, number: int, schedule: Schedule, workload: Workload, findings: Findings
-) -> None:
+def _rank(number: int, schedule: Schedule, workload: Workload, findings: Findings) -> None:
     rank = schedule.ranks[number]
     try:
         order = in_order(len(rank.operations), [*rank.after_end, *rank.after_start])
     except CycleError as error:
         found = " requires ".join(_called(rank, i) for i in [*error.members, error.members[0]])
-        place = schedule.place(name, number, error.members[0])
+        place = schedule.place(number, error.members[0])
         findings.fail(f"rank {number} can never finish: {found}", place)
     position = {index: at for at, index in enumerate(order)}
     ended: dict[int, list[int]] = {}
@@ -116,11 +114,11 @@ def _rank(
             )
 
 
-def _check_operations(name: str, number: int, schedule: Schedule, findings: Findings) -> None:
+def _check_operations(number: int, schedule: Schedule, findings: Findings) -> None:
     rank = schedule.ranks[number]
 
     def wrong(index: int, kind: str, message: str, hint: str | None = None) -> None:
-        findings.error(message, hint, kind, lambda: schedule.place(name, number, index))
+        findings.error(message, hint, kind, lambda: schedule.place(number, index))
 
     for index, operation in enumerate(rank.operations):
         computes = operation.kind is Kind.CALC
@@ -144,7 +142,7 @@ _Key = tuple[int, int, int]
 """Sender, receiver and tag of messages."""
 
 
-def _check_matches(name: str, schedule: Schedule, findings: Findings) -> None:
+def _check_matches(schedule: Schedule, findings: Findings) -> None:
     """Warn of messages without receives, of receives without messages, and of unequal sizes."""
     left: Counter[tuple[_Key, int]] = Counter()
     """Number of sends minus number of receives, by message key and bytes."""
@@ -173,7 +171,7 @@ def _check_matches(name: str, schedule: Schedule, findings: Findings) -> None:
         if findings.is_shown("warning", kind):
             happens, at, index = _mismatch(schedule, key)
             message = f"from rank {src} to {dst} with tag {tag} {happens}"
-            findings.problems.append(problem("warning", message, schedule.place(name, at, index)))
+            findings.problems.append(problem("warning", message, schedule.place(at, index)))
 
 
 def _mismatch(schedule: Schedule, key: _Key) -> tuple[str, int, int]:

@@ -21,11 +21,10 @@ import re
 from array import array
 from dataclasses import dataclass, field
 from enum import IntEnum
-from pathlib import Path
 from typing import NamedTuple
 
 from backwater._base.positions import Place, in_file, place_at
-from backwater.importers.common.source import Findings, Words, read_text, shown
+from backwater.importers.common.source import Findings, Words, shown
 
 ANY = 0xFFFF_FFFF
 """Value for any source or any tag."""
@@ -90,22 +89,19 @@ class Schedule:
     """A whole file."""
 
     ranks: list[Rank]
+    name: str = field(default="", compare=False)
+    """The file."""
     text: str | None = field(default=None, compare=False, repr=False)
     """The text of the file; ``None`` if the file is binary."""
 
-    def place(self, name: str, rank: int, index: int) -> Place:
-        """Return the place of an operation in a file."""
+    def place(self, rank: int, index: int) -> Place:
+        """Return the place of an operation in the file."""
         at = self.ranks[rank].places[index]
         if self.text is None:
-            return in_file(name, f"byte {at}")
+            return in_file(self.name, f"byte {at}")
         line = self.text.splitlines()[at - 1]
         start = len(line) - len(line.lstrip())
-        return Place(name, at, start + 1, line, len(line.strip()))
-
-
-def read_text_file(path: Path, findings: Findings) -> Schedule:
-    """Read a schedule in text format."""
-    return parse(str(path), read_text(path, findings, "GOAL schedule"), findings)
+        return Place(self.name, at, start + 1, line, len(line.strip()))
 
 
 def parse(name: str, text: str, findings: Findings) -> Schedule:
@@ -155,7 +151,7 @@ class _Parser:
             line.fail("the file ends inside a rank", line.at, "close the block with `}`")
         if self.count is None:
             line.fail("the file has no `num_ranks`", line.at)
-        return Schedule(self._all_ranks(self.count), text)
+        return Schedule(self._all_ranks(self.count), self.name, text)
 
     def _plain(self, number: int, text: str) -> bool:
         """Parse a line that is a plain operation; return false if it is not one."""
