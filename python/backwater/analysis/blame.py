@@ -18,46 +18,33 @@ from backwater.results.files import RunFiles
 RECORD = "record.blame={}"
 """The override with which a run records the breakdown."""
 
-GROUPS: dict[str, tuple[str, ...]] = {
-    "own transmission": ("nic_sending",),
-    "links": ("propagation", "serialisation"),
-    "others at the NIC": ("nic_turn",),
-    "pace": ("nic_pace",),
-    "window": ("nic_window",),
-    "receiver's leave": ("nic_receiver",),
-    "recovery": ("nic_recovery", "nic_no_link", "link_down"),
-    "behind its own": ("behind_own",),
-    "behind others": ("behind_other", "behind_control"),
-    "behind incasts": ("behind_incast",),
-    "PFC": ("nic_class_pause", "class_pause"),
-    "pauses of queues": ("nic_queue_pause", "queue_pause"),
-    "held by destination": ("nic_destination_pause", "held"),
-    "credits of links": ("nic_no_room", "no_room"),
-    "host": ("host",),
+_GROUPS = {
+    "own transmission": ("#9aa5b1", "nic_sending"),
+    "links": ("#cbd2d9", "propagation", "serialisation"),
+    "others at the NIC": ("#56b4e9", "nic_turn"),
+    "pace": ("#0072b2", "nic_pace"),
+    "window": ("#17807e", "nic_window"),
+    "receiver's leave": ("#009e73", "nic_receiver"),
+    "recovery": ("#8c564b", "nic_recovery", "nic_no_link", "link_down"),
+    "behind its own": ("#f0dfa0", "behind_own"),
+    "behind others": ("#e6b422", "behind_other", "behind_control"),
+    "behind incasts": ("#c98a00", "behind_incast"),
+    "PFC": ("#c0392b", "nic_class_pause", "class_pause"),
+    "pauses of queues": ("#b5578f", "nic_queue_pause", "queue_pause"),
+    "held by destination": ("#6a51a3", "nic_destination_pause", "held"),
+    "credits of links": ("#e377c2", "nic_no_room", "no_room"),
+    "host": ("#3c4650", "host"),
 }
-"""Groups of similar parts under a common name.
+"""Groups of similar parts: the colour in figures, and the parts.
 
-Parts are columns of ``blame`` without their unit.
+Grey: unavoidable time. Red: PFC. Parts are columns of ``blame`` without their unit.
 """
 
-COLOURS = {
-    "own transmission": "#9aa5b1",
-    "links": "#cbd2d9",
-    "others at the NIC": "#56b4e9",
-    "pace": "#0072b2",
-    "window": "#17807e",
-    "receiver's leave": "#009e73",
-    "recovery": "#8c564b",
-    "behind its own": "#f0dfa0",
-    "behind others": "#e6b422",
-    "behind incasts": "#c98a00",
-    "PFC": "#c0392b",
-    "pauses of queues": "#b5578f",
-    "held by destination": "#6a51a3",
-    "credits of links": "#e377c2",
-    "host": "#3c4650",
-}
-"""The colour of each group in figures. Grey: unavoidable time. Red: PFC."""
+GROUPS = {name: parts for name, (_, *parts) in _GROUPS.items()}
+"""The parts of each group."""
+
+COLOURS = {name: colour for name, (colour, *_) in _GROUPS.items()}
+"""The colour of each group in figures."""
 
 LEAST = 0.005
 """Parts with a smaller share of a flow's time are summed up."""

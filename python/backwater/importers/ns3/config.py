@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
-from enum import Enum, auto
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,88 +25,119 @@ REQUIRED = object()
 """Default of a key for which ns-3 has no usable default."""
 
 
-class Kind(Enum):
-    """Formats of values."""
+Reader = Callable[[Words, str], Any]
+"""Takes the value of a key from the words after it."""
 
-    FLAG = auto()
-    WHOLE = auto()
-    NUMBER = auto()
-    RATE = auto()
-    WORD = auto()
-    KILOBYTES_OF_RATE = auto()
-    SHARE_OF_RATE = auto()
-    LINK = auto()
+
+def _flag(words: Words, key: str) -> bool:
+    """Take a 0 or 1. As in C++, every other number is true."""
+    return words.integer(key) != 0
+
+
+def _word(words: Words, key: str) -> str:
+    return words.next(f"the value of {key}")
+
+
+def _share(words: Words, key: str) -> Decimal:
+    return words.number(key, "0", "1")
+
+
+def _link(words: Words, key: str) -> tuple[int, ...]:
+    return tuple(words.integer(key, 0, 2**63) for _ in range(3))
+
+
+def _up_to(high: int) -> Reader:
+    return lambda words, key: words.integer(key, 0, high)
+
+
+def _by_rate(take: Reader) -> Reader:
+    """Return a reader of `count (rate value){count}`."""
+
+    def read(words: Words, key: str) -> dict[int, Any]:
+        result = {}
+        for _ in range(words.integer(f"the number of rates of {key}", 0, 10_000)):
+            word = words.next(f"a rate of {key}")
+            rate = rate_bps(word) if word.isascii() and word.isdigit() else None
+            if rate is None:
+                words.fail(
+                    f"a rate of {key} should be a whole number of bit/s, found {shown(word)}",
+                    hint=f"{key} is the number of rates, then a rate and its value for each",
+                )
+            result[rate] = take(words, key)
+        return result
+
+    return read
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
     """A key of the simulator's configuration."""
 
-    kind: Kind
+    take: Reader
     default: Any = REQUIRED
     """Value of ns-3 if the key is missing."""
 
-    high: int = 2**32 - 1
     example: str = ""
     """A value, for keys without a default."""
 
 
 KEYS: dict[str, Key] = {
-    "ENABLE_QCN": Key(Kind.FLAG, True),
-    "USE_DYNAMIC_PFC_THRESHOLD": Key(Kind.FLAG, True),
-    "PAUSE_TIME": Key(Kind.NUMBER, Decimal(5)),
-    "DATA_RATE": Key(Kind.WORD, ""),
-    "LINK_DELAY": Key(Kind.WORD, ""),
-    "PACKET_PAYLOAD_SIZE": Key(Kind.WHOLE, 1000),
-    "TOPOLOGY_FILE": Key(Kind.WORD, example="topology.txt"),
-    "FLOW_FILE": Key(Kind.WORD, example="flow.txt"),
-    "TRACE_FILE": Key(Kind.WORD, ""),
-    "TRACE_OUTPUT_FILE": Key(Kind.WORD, ""),
-    "FCT_OUTPUT_FILE": Key(Kind.WORD, "fct.txt"),
-    "PFC_OUTPUT_FILE": Key(Kind.WORD, "pfc.txt"),
-    "SIMULATOR_STOP_TIME": Key(Kind.NUMBER, Decimal("3.01")),
-    "CC_MODE": Key(Kind.WHOLE, 1),
-    "ALPHA_RESUME_INTERVAL": Key(Kind.NUMBER, Decimal(55)),
-    "RATE_DECREASE_INTERVAL": Key(Kind.NUMBER, Decimal(4)),
-    "CLAMP_TARGET_RATE": Key(Kind.FLAG, False),
-    "RP_TIMER": Key(Kind.NUMBER, example="300"),
+    "ENABLE_QCN": Key(_flag, True),
+    "USE_DYNAMIC_PFC_THRESHOLD": Key(_flag, True),
+    "PAUSE_TIME": Key(Words.number, Decimal(5)),
+    "DATA_RATE": Key(_word, ""),
+    "LINK_DELAY": Key(_word, ""),
+    "PACKET_PAYLOAD_SIZE": Key(Words.integer, 1000),
+    "TOPOLOGY_FILE": Key(_word, example="topology.txt"),
+    "FLOW_FILE": Key(_word, example="flow.txt"),
+    "TRACE_FILE": Key(_word, ""),
+    "TRACE_OUTPUT_FILE": Key(_word, ""),
+    "FCT_OUTPUT_FILE": Key(_word, "fct.txt"),
+    "PFC_OUTPUT_FILE": Key(_word, "pfc.txt"),
+    "SIMULATOR_STOP_TIME": Key(Words.number, Decimal("3.01")),
+    "CC_MODE": Key(Words.integer, 1),
+    "ALPHA_RESUME_INTERVAL": Key(Words.number, Decimal(55)),
+    "RATE_DECREASE_INTERVAL": Key(Words.number, Decimal(4)),
+    "CLAMP_TARGET_RATE": Key(_flag, False),
+    "RP_TIMER": Key(Words.number, example="300"),
     # The default of ns-3 is 1/16 in integer arithmetic, which is 0. This is not useful.
-    "EWMA_GAIN": Key(Kind.NUMBER, example="0.00390625"),
-    "FAST_RECOVERY_TIMES": Key(Kind.WHOLE, 5),
-    "RATE_AI": Key(Kind.RATE, example="50Mb/s"),
-    "RATE_HAI": Key(Kind.RATE, example="100Mb/s"),
-    "MIN_RATE": Key(Kind.RATE, 100_000_000),
-    "DCTCP_RATE_AI": Key(Kind.RATE, 1_000_000_000),
-    "ERROR_RATE_PER_LINK": Key(Kind.NUMBER, Decimal(0)),
-    "L2_CHUNK_SIZE": Key(Kind.WHOLE, 0),
-    "L2_ACK_INTERVAL": Key(Kind.WHOLE, 0),
-    "L2_BACK_TO_ZERO": Key(Kind.FLAG, False),
-    "HAS_WIN": Key(Kind.FLAG, True),
-    "GLOBAL_T": Key(Kind.WHOLE, 1),
-    "VAR_WIN": Key(Kind.FLAG, False),
-    "FAST_REACT": Key(Kind.FLAG, True),
-    "U_TARGET": Key(Kind.NUMBER, Decimal("0.95")),
-    "MI_THRESH": Key(Kind.WHOLE, 5),
-    "INT_MULTI": Key(Kind.WHOLE, 1),
-    "MULTI_RATE": Key(Kind.FLAG, True),
-    "SAMPLE_FEEDBACK": Key(Kind.FLAG, False),
-    "PINT_LOG_BASE": Key(Kind.NUMBER, Decimal("1.05")),
-    "PINT_PROB": Key(Kind.NUMBER, Decimal(1)),
-    "RATE_BOUND": Key(Kind.FLAG, True),
-    "ACK_HIGH_PRIO": Key(Kind.FLAG, False),
-    "LINK_DOWN": Key(Kind.LINK, (0, 0, 0)),
-    "ENABLE_TRACE": Key(Kind.FLAG, True),
-    "KMAX_MAP": Key(Kind.KILOBYTES_OF_RATE, {}),
-    "KMIN_MAP": Key(Kind.KILOBYTES_OF_RATE, {}),
-    "PMAX_MAP": Key(Kind.SHARE_OF_RATE, {}),
+    "EWMA_GAIN": Key(Words.number, example="0.00390625"),
+    "FAST_RECOVERY_TIMES": Key(Words.integer, 5),
+    "RATE_AI": Key(Words.rate, example="50Mb/s"),
+    "RATE_HAI": Key(Words.rate, example="100Mb/s"),
+    "MIN_RATE": Key(Words.rate, 100_000_000),
+    "DCTCP_RATE_AI": Key(Words.rate, 1_000_000_000),
+    "ERROR_RATE_PER_LINK": Key(Words.number, Decimal(0)),
+    "L2_CHUNK_SIZE": Key(Words.integer, 0),
+    "L2_ACK_INTERVAL": Key(Words.integer, 0),
+    "L2_BACK_TO_ZERO": Key(_flag, False),
+    "HAS_WIN": Key(_flag, True),
+    "GLOBAL_T": Key(Words.integer, 1),
+    "VAR_WIN": Key(_flag, False),
+    "FAST_REACT": Key(_flag, True),
+    "U_TARGET": Key(Words.number, Decimal("0.95")),
+    "MI_THRESH": Key(Words.integer, 5),
+    "INT_MULTI": Key(Words.integer, 1),
+    "MULTI_RATE": Key(_flag, True),
+    "SAMPLE_FEEDBACK": Key(_flag, False),
+    "PINT_LOG_BASE": Key(Words.number, Decimal("1.05")),
+    "PINT_PROB": Key(Words.number, Decimal(1)),
+    "RATE_BOUND": Key(_flag, True),
+    "ACK_HIGH_PRIO": Key(_flag, False),
+    "LINK_DOWN": Key(_link, (0, 0, 0)),
+    "ENABLE_TRACE": Key(_flag, True),
+    # Thresholds in KB, and probabilities, for each rate.
+    "KMAX_MAP": Key(_by_rate(Words.integer), {}),
+    "KMIN_MAP": Key(_by_rate(Words.integer), {}),
+    "PMAX_MAP": Key(_by_rate(_share), {}),
     # The value is in MiB. ns-3 multiplies it in 32 bits.
-    "BUFFER_SIZE": Key(Kind.WHOLE, 16, 4095),
-    "QLEN_MON_FILE": Key(Kind.WORD, ""),
-    "QLEN_MON_START": Key(Kind.WHOLE, 2_000_000_000, 2**63),
-    "QLEN_MON_END": Key(Kind.WHOLE, 2_100_000_000, 2**63),
+    "BUFFER_SIZE": Key(_up_to(4095), 16),
+    "QLEN_MON_FILE": Key(_word, ""),
+    "QLEN_MON_START": Key(_up_to(2**63), 2_000_000_000),
+    "QLEN_MON_END": Key(_up_to(2**63), 2_100_000_000),
 }
 
-_STAND_INS = {Kind.NUMBER: Decimal(1), Kind.RATE: 1, Kind.WORD: ""}
+_STAND_INS: dict[Reader, Any] = {Words.number: Decimal(1), Words.rate: 1, _word: ""}
 """Values for missing required keys, so that the rest of the file can be checked."""
 
 ALL_KEYS = frozenset({*KEYS, *FOREIGN})
@@ -184,7 +214,7 @@ class Config:
                 why = "ns-3's own default comes out as 0, so that marks would teach nothing"
             example = f"say it, as in `{key} {KEYS[key].example}`"
             self.words.findings.error(f"{self.words.name}: {key} is missing: {why}", example)
-            self.values[key] = _STAND_INS[KEYS[key].kind]
+            self.values[key] = _STAND_INS[KEYS[key].take]
 
 
 def read(path: Path, findings: Findings) -> Config:
@@ -205,11 +235,14 @@ def parse(path: Path, words: Words) -> Config:
                 words.warning(f"{word} is said twice; as in ns-3 the later one holds", at)
             config.places[word] = at
             try:
-                config.values[word] = _value(words, word, config.values[word])
+                value = KEYS[word].take(words, word)
+                if isinstance(value, dict):  # As in ns-3, a further map extends the first one.
+                    value = config.values[word] | value
+                config.values[word] = value
             except ScenarioError:  # The error is reported at the end, together with all others.
                 config.unread.add(word)
                 if config.values[word] is REQUIRED:
-                    config.values[word] = _STAND_INS[KEYS[word].kind]
+                    config.values[word] = _STAND_INS[KEYS[word].take]
                 _pass_over(words, lines)
         elif word in FOREIGN:
             config.foreign[word] = words.next(f"the value of {word}")
@@ -247,34 +280,3 @@ def _pass_over(words: Words, lines: set[int]) -> None:
 def value_text(value: Any) -> str:
     """Return a value in the notation of the file."""
     return str(int(value)) if isinstance(value, bool) else str(value)
-
-
-def _value(words: Words, key: str, old: Any) -> Any:
-    about = KEYS[key]
-    takers: dict[Kind, Callable[[], Any]] = {
-        Kind.FLAG: lambda: words.integer(key) != 0,
-        Kind.WHOLE: lambda: words.integer(key, 0, about.high),
-        Kind.NUMBER: lambda: words.number(key),
-        Kind.RATE: lambda: words.rate(key),
-        Kind.WORD: lambda: words.next(f"the value of {key}"),
-        Kind.KILOBYTES_OF_RATE: lambda: _map(words, key, old, lambda: words.integer(key)),
-        Kind.SHARE_OF_RATE: lambda: _map(words, key, old, lambda: words.number(key, "0", "1")),
-        Kind.LINK: lambda: tuple(words.integer(key, 0, 2**63) for _ in range(3)),
-    }
-    return takers[about.kind]()
-
-
-def _map(words: Words, key: str, old: dict[int, Any], take: Callable[[], Any]) -> dict[int, Any]:
-    """Read `count (rate value){count}`. Further maps of a key extend the first one, as in ns-3."""
-    count = words.integer(f"the number of rates of {key}", 0, 10_000)
-    result = dict(old)
-    for _ in range(count):
-        word = words.next(f"a rate of {key}")
-        rate = rate_bps(word) if word.isascii() and word.isdigit() else None
-        if rate is None:
-            words.fail(
-                f"a rate of {key} should be a whole number of bit/s, found {shown(word)}",
-                hint=f"{key} is the number of rates, then a rate and its value for each",
-            )
-        result[rate] = take()
-    return result
