@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -260,10 +260,18 @@ class Local:
         try:
             for thread in self._threads:
                 thread.start()
-            for reply in _until(len(jobs), replies):
+            left = len(jobs)
+            while left:
+                try:
+                    reply = replies.get(timeout=_PATIENCE_S)
+                except queue.Empty:
+                    yield None
+                    continue
+                if isinstance(reply, BaseException):
+                    raise reply
+                left -= 1
                 yield reply
-                if reply is not None:
-                    self.running.pop(labels[reply.key], None)
+                self.running.pop(labels[reply.key], None)
         except KeyboardInterrupt:
             self.interrupt()
             raise
@@ -301,16 +309,3 @@ def placed(job: Job, session: Session) -> Job:
         final=str(session.store.path_of(job.key).absolute()),
         partial=str((session.store.path / PARTIAL / job.key).absolute()),
     )
-
-
-def _until(count: int, replies: queue.SimpleQueue[Reply | BaseException]) -> Iterator[Reply | None]:
-    while count:
-        try:
-            reply = replies.get(timeout=_PATIENCE_S)
-        except queue.Empty:
-            yield None
-            continue
-        if isinstance(reply, BaseException):
-            raise reply
-        count -= 1
-        yield reply

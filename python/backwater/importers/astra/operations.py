@@ -592,7 +592,7 @@ class _Converter:
                 continue
             other = next(rank for rank, found in nodes.items() if len(found) == usual)
             named = [
-                f"node {nodes[rank][0].id} {shown(nodes[rank][0].name)} of {self.traces[rank].path}"
+                f"{nodes[rank][0].place.text} of {self.traces[rank].path}"
                 for rank in (odd, other)
                 if nodes[rank]
             ]

@@ -78,15 +78,18 @@ class Node:
         """The rank of the trace."""
         return self.trace.rank
 
+    @property
+    def place(self) -> Place:
+        """The node in its file."""
+        return in_file(self.trace.path, f"node {self.id} {shown(self.name)}")
+
     def fail(self, message: str, hint: str | None = None) -> NoReturn:
         """Raise an error at this node."""
-        place = in_file(self.trace.path, f"node {self.id} {shown(self.name)}")
-        self.trace.findings.fail(message, place, hint)
+        self.trace.findings.fail(message, self.place, hint)
 
     def warning(self, message: str, hint: str | None = None, kind: str | None = None) -> None:
         """Add a warning about this node."""
-        text = f"{self.trace.path}: node {self.id} {shown(self.name)}: {message}"
-        self.trace.findings.warning(text, hint, kind)
+        self.trace.findings.warning(message, hint, kind, self.place)
 
     def whole(self, key: str, high: int, default: int | None = None) -> int:
         """Read an attribute as a whole number. It may have any numeric type."""
