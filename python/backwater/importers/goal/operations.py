@@ -97,21 +97,14 @@ def _rank(number: int, schedule: Schedule, workload: Workload, findings: Finding
             "priority": index if moved else None,
             "name": rank.names.get(index),
         }
-        peer = None if operation.peer == ANY else operation.peer
-        tag = None if operation.tag == ANY else operation.tag
         if operation.kind is Kind.CALC:
             workload.calc(number, operation.amount * 1000, **columns)
-        elif operation.kind is Kind.RECV:
-            workload.recv(number, peer, operation.amount, tag, nic=operation.nic, **columns)
-        else:
-            workload.send(
-                number,
-                operation.peer,
-                operation.amount,
-                operation.tag,
-                nic=operation.nic,
-                **columns,
-            )
+            continue
+        # Only receives may have any source and any tag.
+        peer: Any = None if operation.peer == ANY else operation.peer
+        tag: Any = None if operation.tag == ANY else operation.tag
+        add = workload.send if operation.kind is Kind.SEND else workload.recv
+        add(number, peer, operation.amount, tag, nic=operation.nic, **columns)
 
 
 def _check_operations(number: int, schedule: Schedule, findings: Findings) -> None:
