@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 from backwater.importers.common.source import Findings, Words
 from backwater.importers.ns3.topology import Topology
@@ -44,6 +45,17 @@ FLOODGATE_PAIRS = Form(2, ("src", "dst", "bytes", "start", "pair", "message"))
 
 Its first line has a second number, 1.
 """
+
+_READERS: dict[str, Callable[[Words], Any]] = {
+    "src": lambda words: words.integer("the source of a flow"),
+    "dst": lambda words: words.integer("the destination of a flow"),
+    "group": lambda words: words.integer("the priority group of a flow"),
+    "port": lambda words: words.integer("the destination port of a flow", 0, 65_535),
+    "bytes": lambda words: words.integer("the size of a flow", 0, 2**63),
+    "start": lambda words: words.number("the start of a flow in seconds", "0", "1e6"),
+    "pair": lambda words: words.integer("the number of a pair"),
+    "message": lambda words: words.integer("the number of a message"),
+}
 
 _FORMS = (HPCC, CONWEAVE, FLOODGATE, FLOODGATE_PAIRS)
 
@@ -104,24 +116,8 @@ def _form(text: str) -> Form:
 
 def _flow(words: Words, form: Form, hosts: set[int], topology: Topology) -> Flow:
     first = words.at
-    src = dst = size = 0
-    group, port, start = DATA_GROUP, DEFAULT_PORT, Decimal(0)
-    for column in form.columns:
-        match column:
-            case "src":
-                src = words.integer("the source of a flow")
-            case "dst":
-                dst = words.integer("the destination of a flow")
-            case "group":
-                group = words.integer("the priority group of a flow")
-            case "port":
-                port = words.integer("the destination port of a flow", 0, 65_535)
-            case "bytes":
-                size = words.integer("the size of a flow", 0, 2**63)
-            case "start":
-                start = words.number("the start of a flow in seconds", "0", "1e6")
-            case _:
-                words.integer(f"the number of a {column}")
+    values = {column: _READERS[column](words) for column in form.columns}
+    src, dst, size = values["src"], values["dst"], values["bytes"]
     for at, host in ((first, src), (first + 1, dst)):
         if host not in hosts:
             what = "a switch" if host in topology.switches else "no host with a link"
@@ -134,13 +130,14 @@ def _flow(words: Words, form: Form, hosts: set[int], topology: Topology) -> Flow
             "flows from a host to itself",
         )
     _check_size(words, size, first + form.columns.index("bytes"))
-    exact = start * 10**12
+    exact = values["start"] * 10**12
     if exact != int(exact):
         words.warning(
             "the start is finer than a picosecond and is cut there",
             first + form.columns.index("start"),
             kind="starts that are finer than a picosecond",
         )
+    group, port = values.get("group", DATA_GROUP), values.get("port", DEFAULT_PORT)
     return Flow(src, dst, group, port, size, int(exact))
 
 
