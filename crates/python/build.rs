@@ -1,12 +1,13 @@
-//! Hashes the sources that the extension is made from.
+//! Computes a hash of the sources of the extension module.
 //!
-//! Results are kept under a key that has to change when the physics do, and releases are too far
-//! apart for that. The sources are the same on every machine, which the bytes of a library are not.
+//! Cached results are stored under a key that must change when the simulation changes, which
+//! happens more often than releases. The hash covers the sources, because they are equal on all
+//! machines. The bytes of the built library are not.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What decides nothing about a result.
+/// Folders whose files have no effect on results.
 const LEFT_OUT: [&str; 4] = ["tests", "benches", "examples", "target"];
 
 fn main() -> io::Result<()> {
@@ -42,7 +43,7 @@ fn gather(folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
     Ok(())
 }
 
-/// FNV-1a of 128 bits.
+/// Hash FNV-1a with 128 bits.
 struct Fnv(u128);
 
 impl Default for Fnv {

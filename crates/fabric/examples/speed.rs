@@ -1,6 +1,7 @@
-//! Packet-hops per second of the bare engine on a 128-host Clos:
-//! `cargo run --release -p backwater-fabric --example speed [PRESET] [MICROSECONDS] [MEAN] [SENDERS]`.
-//! Flows have MEAN bytes (30 kB); with SENDERS, that many hosts send 200 kB each to one host every 200 us.
+//! Measures packet-hops per second of the engine without output, on a 128-host Clos: `cargo run
+//! --release -p backwater-fabric --example speed [PRESET] [MICROSECONDS] [MEAN] [SENDERS]`. Flows
+//! have MEAN bytes (default 30 kB). With SENDERS, this number of hosts send 200 kB each to one host
+//! every 200 µs.
 #![allow(clippy::print_stdout)]
 
 #[path = "../tests/common/mod.rs"]
@@ -24,7 +25,7 @@ fn main() {
         let mut at = 0.0;
         let mut flows = Vec::new();
         let mut burst = 0.0;
-        // 30 % of 128 host links.
+        // Poisson arrivals at 30 % of the rate of 128 host links.
         while at < until {
             at += stream.exponential() * mean * 8.0 / (0.3 * 128.0 * 0.1);
             if senders > 0 && at >= burst {

@@ -15,14 +15,14 @@ use fabric::topology::TopologySpec;
 use kernel::random::{Purpose, Stream};
 use traffic::Flow;
 
-/// Every host sends to one other, and every host receives from one other.
+/// Every host sends to one other host and receives from one other host.
 fn permutation(hosts: u32, bytes: u64) -> Vec<Flow> {
     let mut stream = Stream::new(1, 0, Purpose::Test);
     let mut order: Vec<u32> = (0..hosts).collect();
     for at in (1..hosts as usize).rev() {
         order.swap(at, stream.below(at as u64 + 1) as usize);
     }
-    // Along the circle that the shuffled hosts form, so that nobody sends to itself.
+    // Each host sends to the next in a shuffled cyclic order, so no host sends to itself.
     let next = |at: usize| order[(at + 1) % order.len()];
     let pairs = order.iter().enumerate().map(|(at, &src)| (src, next(at)));
     pairs
@@ -31,14 +31,14 @@ fn permutation(hosts: u32, bytes: u64) -> Vec<Flow> {
         .collect()
 }
 
-/// A hundred hosts send to one.
+/// A hundred hosts send to one host.
 fn incast(hosts: u32, bytes: u64) -> Vec<Flow> {
     (1..hosts.min(101))
         .map(|src| flow(src - 1, 0, src, 0, bytes))
         .collect()
 }
 
-/// Flows of that mean size at 10 % of what the hosts can send.
+/// Flows of this mean size, at 10 % of the total rate of the hosts.
 fn light(hosts: u32, bytes: u64) -> Vec<Flow> {
     let mut stream = Stream::new(1, 0, Purpose::Test);
     let mut at = 0.0;
@@ -53,7 +53,7 @@ fn light(hosts: u32, bytes: u64) -> Vec<Flow> {
         .collect()
 }
 
-/// Seconds that this process has spent on processors, where the system tells (Linux).
+/// Returns the CPU seconds of this process, if the system reports them (Linux).
 fn cpu_seconds() -> f64 {
     let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let after = text.rsplit(')').next().unwrap_or_default();

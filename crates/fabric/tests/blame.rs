@@ -1,4 +1,5 @@
-//! Where the time of flows went: exact where paper arithmetic says it, and always the whole time.
+//! Tests of the delay breakdown: exact times where they can be computed by hand, and in every case
+//! components whose sum is the FCT.
 
 use crate::common::*;
 use dataplane::config::{Admission, Alpha, IrnConfig, Processing, Recovery};
@@ -11,7 +12,7 @@ use fabric::topology::{LinkSpec, Loss, TopologySpec};
 use kernel::random::{Purpose, Stream};
 use traffic::Flow;
 
-/// One frame of 1048 B at 100 Gbps.
+/// Transmission time of a frame of 1048 B at 100 Gbit/s, ps.
 const FRAME_PS: Time = 83_840;
 
 fn blamed(mut setup: Setup) -> Keep {
@@ -35,7 +36,7 @@ fn row(keep: &Keep, flow: u32) -> &BlameRecord {
     keep.blame.iter().find(|row| row.flow == flow).unwrap()
 }
 
-/// The parts of a flow that are not 0, in the order of their list.
+/// Returns the delay components of a flow that are not 0, in the order of their list.
 fn parts(keep: &Keep, flow: u32) -> Vec<(Part, Time)> {
     let all = Part::ALL.iter().copied().zip(row(keep, flow).parts.all());
     all.filter(|part| part.1 > 0).collect()
@@ -66,14 +67,15 @@ fn flows_of_a_nic_take_turns() {
     let flows = vec![flow(0, 0, 0, 1, 10_000), flow(1, 0, 0, 2, 10_000)];
     let keep = blamed(line_rate(star(3), flows));
     let turn = |flow| row(&keep, flow).parts.get(Part::Turn);
-    // The first waits for the other's nine before its last, the other for all ten.
+    // Flow 0 waits for nine packets of flow 1 before its last packet, flow 1 for all ten packets of
+    // flow 0.
     assert_eq!((turn(0), turn(1)), (9 * FRAME_PS, 10 * FRAME_PS));
 }
 
 // BLM-21
 #[test]
 fn a_packet_waits_behind_what_its_port_sends() {
-    // Two hosts send an incast; a packet of a third finds it.
+    // Two hosts send an incast. A third host sends one packet, which waits behind the incast.
     let flows = vec![
         of_incast(flow(0, 0, 0, 3, 10_000)),
         of_incast(flow(1, 0, 1, 3, 10_000)),
@@ -90,7 +92,7 @@ fn a_packet_waits_behind_what_its_port_sends() {
     let [own, other, incast, control] = of(2);
     assert_eq!([own, other, control], [0; 3]);
     assert!([5, 6, 7].contains(&(incast / FRAME_PS)) && incast % FRAME_PS == 0);
-    // The incast's own packets are not those of others.
+    // The incast flow's own packets do not count as packets of other flows.
     for flow in [0, 1] {
         let [own, other, incast, _] = of(flow);
         assert!(
@@ -100,7 +102,8 @@ fn a_packet_waits_behind_what_its_port_sends() {
     }
 }
 
-/// A host of each of three leaves sends to the fourth, and a neighbour of one of them elsewhere.
+/// One host on each of three leaves sends to the fourth leaf. A neighbour of one of them sends
+/// elsewhere.
 fn head_of_line(preset: Preset) -> Keep {
     let incast = |(id, src)| of_incast(flow(id, 0, src, 6, 300_000));
     let mut flows: Vec<Flow> = (0..).zip([0, 2, 4]).map(incast).collect();
@@ -242,7 +245,7 @@ fn what_a_link_lost_names_the_link_and_not_the_host_that_repairs_it() {
         loss: Loss::of(0.02),
         ..LINK
     };
-    // Host 0 sends to host 1 over switch 2; only the link to host 1 loses frames.
+    // Host 0 sends to host 1 through switch 2. Only the link to host 1 loses frames.
     let topology = TopologySpec::Links {
         hosts: vec!["h0".into(), "h1".into()],
         switches: vec!["s0".into()],
@@ -261,7 +264,7 @@ fn what_a_link_lost_names_the_link_and_not_the_host_that_repairs_it() {
             .iter()
             .map(|l| (l.flow, l.node.bits(), l.port, l.cause))
             .collect();
-        // Data on the way there, and ACKs on the way back.
+        // Data packets are lost on the forward direction, ACKs on the reverse direction.
         assert_eq!(places, [(0, 1, Some(0), "link"), (0, 2, Some(1), "link")]);
         let [answers, data] = keep.losses[..] else {
             panic!("two directions")
@@ -299,7 +302,8 @@ fn accounts_go_with_packets_from_thread_to_thread() {
 // BLM-20, FG-15, FG-61
 #[test]
 fn a_packet_that_only_passes_through_a_voq_waits_at_its_port() {
-    // The VOQ of host 6 outlives the incast, so the packets of the last flow enter it and leave at once.
+    // The VOQ of host 6 still exists after the incast, so the packets of the last flow enter it and
+    // leave immediately.
     let config = FloodgateConfig {
         vup_ps: Some(1000 * US),
         ..FloodgateConfig::PRACTICAL

@@ -1,5 +1,5 @@
-//! Single pauses followed through the network: every pause has its cause, causes form trees, and flows
-//! that are not to blame are named.
+//! Tests of the causes of PFC pauses: every pause has a cause, causes form trees, and flows that
+//! wait without causing congestion are reported as victims.
 
 use fabric::NodeId;
 use std::collections::BTreeMap;
@@ -34,8 +34,8 @@ fn key(c: &CauseRecord) -> Key {
     (c.peer, c.peer_port, c.class, c.number)
 }
 
-/// What must hold of any run: pauses have causes, one each; causes are earlier pauses that hold the
-/// egress port; trees have one root.
+/// Checks properties of every run: each pause has one cause, a cause is an earlier pause of the
+/// egress port, and each tree has one root.
 fn check(keep: &Keep) -> usize {
     let by_key: BTreeMap<Key, &CauseRecord> = keep.causes.iter().map(|c| (key(c), c)).collect();
     assert_eq!(by_key.len(), keep.causes.len(), "no pause is told twice");
@@ -105,7 +105,7 @@ fn a_congested_receiver_is_the_root_of_all_and_the_other_flow_is_the_victim() {
         [innocent.node, innocent.peer, innocent.root_peer],
         [0, 5, 4].map(NodeId::from_bits)
     );
-    // Each waits whenever its host does, for as long as it has something left to send.
+    // Each flow waits while its host is paused, as long as it has data to send.
     let of_host: Vec<_> = keep
         .pauses
         .iter()
@@ -125,7 +125,8 @@ fn a_congested_receiver_is_the_root_of_all_and_the_other_flow_is_the_victim() {
 // SPFC-41, SPFC-42, SPFC-44
 #[test]
 fn congestion_spreads_hop_by_hop_as_one_tree() {
-    // Hosts 0 to 3 on one leaf, 4 to 7 on the other, one spine. Host 4 is sent to from both sides.
+    // Hosts 0 to 3 are on one leaf, hosts 4 to 7 on the other, with one spine. Hosts on both leaves
+    // send to host 4.
     let flows = vec![
         flow(0, 0, 0, 4, 2_000_000),
         flow(1, 0, 5, 4, 2_000_000),
@@ -142,7 +143,8 @@ fn congestion_spreads_hop_by_hop_as_one_tree() {
             .all(|c| (c.root_node, c.root_peer) == (leaf, NodeId::new(4))),
         "one root"
     );
-    // The far leaf pauses the spine, the spine the near leaf, and that host 0 and, later, host 1.
+    // The receiver's leaf pauses the spine, the spine pauses the senders' leaf, and this leaf
+    // pauses host 0 and later host 1.
     assert!(at(1).all(|c| c.node == leaf));
     assert!(at(2).count() > 0 && at(2).all(|c| c.peer != leaf && c.node != leaf));
     assert!(at(3).any(|c| c.peer == NodeId::new(0)) && at(3).all(|c| c.peer < NodeId::new(2)));
@@ -258,7 +260,7 @@ fn sprayed_flows_are_not_named() {
 // SPFC-01, SPFC-07, SPFC-40
 #[test]
 fn a_port_with_a_victim_keeps_sending_where_a_dynamic_threshold_stops_it() {
-    // Host 0 sends to 6 and 7; five hosts burst to 7 when both flows are under way.
+    // Host 0 sends to hosts 6 and 7. Five hosts send bursts to host 7 while both flows are active.
     let mut flows = vec![flow(0, 0, 0, 6, 4_000_000), flow(1, 0, 0, 7, 700_000)];
     flows.extend((1..6).map(|src| flow(src + 1, 50 * US, src, 7, 300_000)));
     let run = |victims: Option<VictimConfig>| {

@@ -1,5 +1,5 @@
-//! Credit-based flow control of links (`specs/cbfc.md`): nothing is lost, links are full from the credits
-//! on that the formula says, and lost frames of either kind only delay.
+//! Credit-based flow control of links (`specs/cbfc.md`): no frame is lost, the formula gives the
+//! credits that fill a link, and lost frames or credit updates only cause delay.
 
 use crate::common::*;
 use dataplane::hop::HopConfig;
@@ -13,11 +13,11 @@ use fabric::record::{Ending, Outcome};
 use fabric::topology::{LinkSpec, Loss, TopologySpec};
 use traffic::Flow;
 
-/// Bytes of a full frame, and credits that it takes.
+/// Bytes of a full frame, and the credits that the frame uses.
 const FRAME: u64 = 1048;
 const PER_FRAME: u32 = 5;
 
-/// Eight senders to one receiver below another leaf, and some the other way.
+/// Eight senders to one receiver on another leaf, and some flows in the opposite direction.
 fn busy() -> Vec<Flow> {
     let incast = (0..8).map(|i| flow(i, 0, i, 8, 200_000));
     let back = (0..4).map(|i| flow(8 + i, 20 * US, 8 + i, i, 100_000));
@@ -35,8 +35,8 @@ fn limited(frames: u32) -> CbfcConfig {
     }
 }
 
-/// CBFC-02, CBFC-20, CBFC-22: a link of 100 Gb/s and 1 µs: 25 000 bytes of round trip, two frames, 6400 bytes
-/// between two updates and one update are just below 32 frames.
+/// CBFC-02, CBFC-20, CBFC-22: a link of 100 Gbit/s and 1 µs needs 25 000 bytes for the RTT, two
+/// frames, 6400 bytes between two updates, and one update. The sum is just below 32 frames.
 #[test]
 fn credits_of_frames_and_links() {
     let config = limited(1);
@@ -64,8 +64,8 @@ fn credits_of_frames_and_links() {
     assert_eq!(link.limit_of(GBPS_100, US, 1048), 33 * PER_FRAME);
 }
 
-/// CBFC-03, CBFC-30: under an incast nothing is lost, whatever the control, and all books agree when it has
-/// drained.
+/// CBFC-03, CBFC-30: in an incast nothing is lost with any congestion control, and all counters
+/// agree after the network has drained.
 #[test]
 fn nothing_is_lost_whatever_the_control() {
     for (name, preset) in PRESETS {
@@ -80,7 +80,7 @@ fn nothing_is_lost_whatever_the_control() {
     }
 }
 
-/// A preset with few credits on each link, beside the scheme that it has.
+/// A preset with few credits on each link, in addition to its hop scheme.
 fn beside(preset: Preset, hop: HopConfig) -> Setup {
     let mut setup = preset(leaf_spine(2, 2, 8), busy());
     setup.switch.hop = hop;
@@ -88,7 +88,8 @@ fn beside(preset: Preset, hop: HopConfig) -> Setup {
     setup
 }
 
-/// CBFC-30, CBFC-36: credits work below schemes of the slots `pfc` and `backpressure`. Each acts, and nothing is lost.
+/// CBFC-30, CBFC-36: credits work together with schemes of the slots `pfc` and `backpressure`. Each
+/// scheme has an effect, and nothing is lost.
 #[test]
 fn credits_work_below_pauses_and_windows() {
     let floodgate = |config| beside(line_rate, HopConfig::Floodgate(config));
@@ -123,7 +124,7 @@ fn credits_work_below_pauses_and_windows() {
     }
 }
 
-/// CBFC-04, CBFC-05, CBFC-33: no switch ever holds more of an ingress than its credits.
+/// CBFC-04, CBFC-05, CBFC-33: no switch ever buffers more bytes of an ingress than its credits.
 #[test]
 fn an_ingress_never_holds_more_than_its_credits() {
     let config = limited(20);
@@ -141,7 +142,7 @@ fn an_ingress_never_holds_more_than_its_credits() {
     assert!(most.unwrap() >= 8 * 18 * FRAME, "{most:?}");
 }
 
-/// Share of its line rate that a sender of one long flow reaches.
+/// Returns the throughput of a sender with one long flow, as a fraction of line rate.
 fn rate_of(config: CbfcConfig) -> f64 {
     let setup = with_credits(
         line_rate(star(2), vec![flow(0, 0, 0, 1, 1_000_000_000)]),
@@ -163,11 +164,12 @@ fn rate_of(config: CbfcConfig) -> f64 {
     (sent(MS) - sent(500 * US)) / (500 * US) as f64
 }
 
-/// CBFC-11, CBFC-22: full rate from the credits on that the formula says, to within one frame's; below,
-/// the rate is their share.
+/// CBFC-11, CBFC-22: the link is full with at least the credits of the formula, to within one
+/// frame. With fewer credits the rate is proportional to them.
 #[test]
 fn a_link_is_full_from_the_formulas_credits_on() {
-    // Nothing comes the other way but ACKs of 60 bytes: 31 frames and a part of one.
+    // The reverse direction only carries ACKs of 60 bytes, so the link needs 31 frames and a
+    // fraction of one.
     let enough = 32;
     assert!(rate_of(limited(enough)) > 0.999);
     assert!(rate_of(limited(enough - 2)) < 0.99);
@@ -188,8 +190,9 @@ fn lossy(probability: f64) -> TopologySpec {
     }
 }
 
-/// CBFC-12, CBFC-13, CBFC-14, CBFC-31, CBFC-32: on links that lose data and updates alike, with credits for few
-/// frames, all flows finish: lost updates come again, and the credits of lost frames with the next CC_Update.
+/// CBFC-12, CBFC-13, CBFC-14, CBFC-31, CBFC-32: on links that lose data and credit updates, with
+/// credits for few frames, all flows finish. Lost updates are repeated, and the next CC_Update
+/// restores the credits of lost frames.
 #[test]
 fn lost_frames_and_lost_updates_only_delay() {
     for probability in [0.001, 0.02] {
@@ -204,7 +207,8 @@ fn lost_frames_and_lost_updates_only_delay() {
     }
 }
 
-/// CBFC-32: with credits for one frame, a lost frame stops its link until the CC_Update after 256 µs.
+/// CBFC-32: with credits for one frame, a lost frame blocks its link until the CC_Update after 256
+/// µs.
 #[test]
 fn a_lost_frame_costs_a_cc_update() {
     let fct = |probability| {
@@ -225,7 +229,7 @@ fn a_lost_frame_costs_a_cc_update() {
     assert!(delayed_ps > clean_ps + 256 * US, "{clean_ps} {delayed_ps}");
 }
 
-/// CBFC-01, CBFC-10, CBFC-15: updates are frames like all others.
+/// CBFC-01, CBFC-10, CBFC-15: credit updates cross partitions like all other frames.
 #[test]
 fn nothing_depends_on_the_number_of_threads() {
     for topology in [leaf_spine(2, 2, 8), leaf_spine(4, 2, 4)] {

@@ -1,4 +1,5 @@
-//! The same scenario gives the same trajectory, however it is computed.
+//! A scenario has the same digest on any machine, with any calendar and with or without elided
+//! events.
 
 use std::collections::BTreeSet;
 use std::iter;
@@ -23,14 +24,15 @@ use kernel::calendar::{Naive, Wheel};
 use kernel::random::{Purpose, Stream};
 use traffic::Flow;
 
-/// A busy little Clos: random flows, many of which start at the very same instants, and an incast.
+/// A small Clos with high load: random flows, many of them with equal start times, and an incast.
 fn flows(seed: u64) -> Vec<Flow> {
     let mut random = Stream::new(seed, 0, Purpose::Test);
     let mut flows: Vec<Flow> = (0..400u32)
         .map(|id| {
             let src = random.below(16) as u32;
             let dst = (src + 1 + random.below(15) as u32) % 16;
-            // Starts on a grid of 1 us, where arrivals and port-frees of others fall too.
+            // Flows start at multiples of 1 µs, where arrivals and port-free events of other flows
+            // happen too.
             flow(
                 id,
                 random.below(60) * US,
@@ -52,16 +54,17 @@ fn flows(seed: u64) -> Vec<Flow> {
     flows
 }
 
-/// A scheme, and the scenario of its digest without the scheme.
+/// A test case: a setup with a scheme, and the same setup without it.
 struct Case {
-    /// The word of the scheme in scenarios, where it has one.
+    /// Name of the scheme in scenarios, if the scheme has one there.
     name: &'static str,
     setup: Setup,
     without: Setup,
 }
 
 impl Case {
-    /// The setup of a preset on the network of this file, and the same setup with one change.
+    /// Creates a case on the network of this file: the setup of a preset after `adjust`, and a copy
+    /// from which `remove` removes the scheme.
     fn of(
         name: &'static str,
         preset: Preset,
@@ -81,7 +84,8 @@ impl Case {
     }
 }
 
-/// One case for each scheme. Digests of a case differ from those of `without` only if the scheme acts.
+/// One case for each scheme. The digests of a case and of its `without` differ only if the scheme
+/// has an effect.
 fn cases() -> Vec<Case> {
     let short = flows(3);
     let long = long_flows(3);
@@ -113,7 +117,7 @@ fn cases() -> Vec<Case> {
         Case::of("hpcc", hpcc, &short, unchanged, no_control),
         Case::of("dcqcn", dcqcn, &short, unchanged, no_control),
         Case::of("dctcp", dctcp, &short, unchanged, no_control),
-        // Its thresholds are round trips of 50 us and more.
+        // TIMELY's RTT thresholds are 50 µs and more, so it needs long flows.
         Case::of("timely", timely, &long, unchanged, no_control),
         Case::of("bfc", bfc, &short, unchanged, no_hop),
         Case::of("ideal-fq", ideal_fq, &short, unchanged, |s| {
@@ -213,7 +217,7 @@ fn cases() -> Vec<Case> {
             by_flow,
         ),
         Case::of("flowlet", hpcc, &short, path(flowlet), by_flow),
-        // Switches send notices in both runs. Only the sender differs.
+        // Switches send notices in both runs. Only the senders differ.
         Case::of("bolt", bolt, &short, unchanged, no_control),
     ]);
     let sprayed = |spray: SprayConfig| {
@@ -243,14 +247,14 @@ fn cases() -> Vec<Case> {
     all
 }
 
-/// The plain network, and the network with each scheme.
+/// Returns the network without a scheme, and the network with each scheme.
 fn setups() -> Vec<(&'static str, Setup)> {
     let plain = line_rate(leaf_spine(4, 2, 4), flows(3));
     let cases = cases().into_iter().map(|case| (case.name, case.setup));
     iter::once(("line-rate", plain)).chain(cases).collect()
 }
 
-/// Like `flows`, but the five flows of the incast are so long that round trips exceed 50 us.
+/// Like `flows`, but the five flows of the incast are so long that RTTs exceed 50 µs.
 fn long_flows(seed: u64) -> Vec<Flow> {
     let mut flows = flows(seed);
     flows.retain(|flow| !flow.incast || flow.src <= 5);
@@ -320,8 +324,8 @@ fn the_wheel_gives_what_a_sorted_queue_gives() {
 }
 
 // ENG-20
-/// Pins trajectories across versions, machines, and debug and release. A change of the physics
-/// changes them: then say so in the CHANGELOG and pin the new ones.
+/// Pins the digests, which are equal on all machines and in debug and release builds. If a change
+/// alters the simulation on purpose, update the digests and describe the change in CHANGELOG.md.
 #[test]
 fn digests_are_the_same_on_every_machine_and_in_debug_and_release() {
     let digests: Vec<String> = setups()
@@ -333,7 +337,8 @@ fn digests_are_the_same_on_every_machine_and_in_debug_and_release() {
 }
 
 // ENG-20
-/// A scheme that never acts in its scenario has the digest of a run without it, and pins nothing.
+/// If a scheme has no effect in its scenario, the digest is that of a run without the scheme and
+/// tests nothing.
 #[test]
 fn each_scheme_changes_the_digest_of_its_scenario() {
     let idle: Vec<_> = cases()
@@ -359,8 +364,8 @@ fn every_scheme_of_the_lists_has_a_pinned_digest() {
         .chain(HOPS.iter().map(|word| word.name))
         .chain(LinkConfig::NAMES.iter().copied())
         .chain(PathChoice::WORDS.iter().map(|word| word.name))
-        .chain(["pfc", "spfc"]) // They are no entries of a list.
-        // Other cases have these choices: ECMP, ExpressPass, and the replay of ns-3.
+        .chain(["pfc", "spfc"]) // PFC is in no list of schemes.
+        // Cases with other names cover these choices: ECMP, ExpressPass, and the replay of ns-3.
         .filter(|name| !["flow", "symmetric", "tuple"].contains(name))
         .filter(|name| !pinned.contains(name))
         .collect();

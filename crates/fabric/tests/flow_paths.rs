@@ -1,11 +1,13 @@
-//! The paths of flows, and the order of their starts, as other simulators have them.
+//! The predicted paths of flows, and the order of flow starts within an instant, as in other
+//! simulators.
 
 use crate::common::*;
 use dataplane::config::PathChoice;
 use dataplane::units::{NS, Time};
 use fabric::engine::{Clock, flow_paths, run};
 
-/// Flows of 3000 bytes from every host to every host of the other racks, far apart in time.
+/// Flows of 3000 bytes from every host to every host of the other racks, with long gaps between
+/// their starts.
 fn all_pairs() -> Vec<traffic::Flow> {
     let pairs = (0..8).flat_map(|src| (0..8).map(move |dst| (src, dst)));
     let far = pairs.filter(|&(src, dst): &(u32, u32)| src / 2 != dst / 2);
@@ -50,7 +52,7 @@ fn flows_leave_by_the_ports_that_are_predicted() {
     assert_eq!(flow_paths(spraying.plan()), None);
 }
 
-// FGC-32: data and ACKs of a flow use the same links, or each their own.
+// FGC-32: data and ACKs of a flow use the same links, or ACKs take their own path.
 #[test]
 fn acks_return_by_the_path_of_their_packets() {
     let used = |acks_return| {
@@ -76,8 +78,8 @@ fn acks_return_by_the_path_of_their_packets() {
 // FGC-31
 #[test]
 fn what_starts_comes_before_what_happens() {
-    const FRAME: Time = 83 * NS; // 83.84, cut
-    // Host 0 is busy with the first flow when the second starts.
+    const FRAME: Time = 83 * NS; // 83.84 ns, truncated
+    // Host 0 is still sending the first flow when the second flow starts.
     let fct = |start_ps, starts_first| {
         let flows = vec![flow(0, 0, 0, 1, 100_000), flow(1, start_ps, 0, 2, 1000)];
         let mut setup = line_rate(star(3), flows);

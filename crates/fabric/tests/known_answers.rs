@@ -1,4 +1,4 @@
-//! Small networks whose results are known on paper.
+//! Small networks whose results can be computed by hand.
 
 use crate::common::*;
 use dataplane::cc::fixed_window::FixedWindowConfig;
@@ -8,13 +8,14 @@ use fabric::NodeId;
 use fabric::record::Ending;
 use fabric::topology::TopologySpec;
 
-/// Store-and-forward time of a flow alone over `links` links at 100 Gbps and 1 µs.
+/// Returns the FCT of a flow that is alone on a path of `links` store-and-forward links with 100
+/// Gbit/s and 1 µs each.
 fn alone_ps(bytes: u64, links: u64) -> u64 {
     let full = bytes.div_ceil(1000) - 1;
     let last = bytes - full * 1000;
     let (frame, tail) = ((1000 + 48) * 80, (last + 48) * 80);
-    // The pipeline is as long as the packets at the first link and one of them at each other link;
-    // the last packet, which may be shorter, follows the one before it.
+    // The FCT is the time of all packets at the first link, plus the time of one packet at each
+    // further link. The last packet, which may be shorter, follows the packet before it.
     if full == 0 {
         links * (tail + US)
     } else {
@@ -39,7 +40,7 @@ fn a_single_flow_takes_exactly_its_store_and_forward_time() {
         assert_eq!(record.ideal_received_ps, keep.fct(0), "that is the ideal");
         let back = 4 * (60 * 80 + US);
         assert_eq!(record.ideal_acked_ps, alone_ps(bytes, 4) + back);
-        // The ACK of a last packet that is shorter than an ACK waits for the ACK before it.
+        // If the last packet is shorter than an ACK, its ACK waits for the ACK before it.
         let last = (bytes - 1) % 1000 + 1;
         let waits = if bytes > 1000 {
             60u64.saturating_sub(last + 48) * 80
@@ -70,7 +71,7 @@ fn every_preset_gives_a_lone_flow_the_whole_network() {
         let with_int = f64::from(1048 + setup.nic.int) / 1048.0;
         let (outcome, keep) = setup.run();
         let slowdown = keep.fct(0) as f64 / alone_ps(10_000_000, 4) as f64;
-        // HPCC aims at 95 % of the link.
+        // HPCC's target utilisation is 95 % of the link.
         let utilised = if name == "hpcc" { 0.95 / 1.001 } else { 1.0 };
         let most = with_int / utilised;
         assert!(slowdown <= most, "{name}: slowdown {slowdown}");
@@ -84,7 +85,7 @@ fn every_preset_gives_a_lone_flow_the_whole_network() {
     }
 }
 
-/// Hosts and links between them and to switches, by number, hosts first.
+/// Creates a network of hosts and switches with listed links, by node ID; hosts come first.
 fn joined(hosts: u32, switches: u32, links: &[(u32, u32)]) -> TopologySpec {
     TopologySpec::Links {
         hosts: (0..hosts).map(|i| format!("h{i}")).collect(),
@@ -99,7 +100,7 @@ fn hosts_that_links_join_send_to_each_other_under_every_scheme() {
     let pair = joined(2, 0, &[(0, 1)]);
     let ring = joined(4, 0, &[(0, 1), (1, 2), (2, 3), (3, 0)]);
     let mesh = joined(4, 0, &[(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]);
-    // Two cables, beside a switch that joins all.
+    // Two parallel host-to-host links, and a switch that connects all hosts.
     let mixed = joined(3, 1, &[(0, 1), (0, 1), (0, 3), (1, 3), (2, 3)]);
     for (what, topology) in [
         ("pair", pair),
@@ -128,7 +129,7 @@ fn hosts_that_links_join_send_to_each_other_under_every_scheme() {
             );
         }
     }
-    // One link: a flow alone takes as long as on paper.
+    // A single link between two hosts: a lone flow has the FCT that was computed by hand.
     let (_, keep) = line_rate(joined(2, 0, &[(0, 1)]), vec![flow(0, 0, 0, 1, 123_456)]).run();
     assert_eq!(keep.fct(0), alone_ps(123_456, 1));
     assert_eq!(keep.flows[0].ideal_received_ps, keep.fct(0));
@@ -140,7 +141,7 @@ fn a_flow_above_four_gib_is_delivered_whole_by_every_scheme() {
     let bytes = (1 << 32) + 12_345;
     for (name, preset) in PRESETS.iter().chain(&DRIVEN) {
         let mut s = preset(star(2), vec![flow(0, 0, 0, 1, bytes)]);
-        // Jumbo frames, so that the test takes a moment.
+        // Jumbo frames keep the test short.
         s.nic.mtu = 9000;
         s.switch.max_frame = s.nic.data_bytes(9000);
         let (outcome, keep) = s.run();
@@ -154,7 +155,7 @@ fn a_flow_above_four_gib_is_delivered_whole_by_every_scheme() {
             (1.0..1.2).contains(&slowdown),
             "{name}: slowdown {slowdown}"
         );
-        // The link alone needs 8 bits at 10 ps for each byte.
+        // The link alone needs 80 ps per byte (100 Gbit/s).
         assert!(record.ideal_received_ps > bytes * 80, "{name}");
     }
 }
@@ -171,14 +172,15 @@ fn n_to_one_drains_at_the_speed_of_one_link_and_fills_what_arithmetic_says() {
         let (outcome, keep) = s.run();
         let last = (0..senders as u32).map(|i| keep.fct(i)).max().unwrap();
         let packets = senders * 100;
-        // First packets arrive together after one hop; then the last link never idles.
+        // The first packets arrive together after one hop. From then on the last link is never
+        // idle.
         assert_eq!(
             last,
             (83_840 + US) + packets * 83_840 + US,
             "{senders} senders"
         );
-        // While the senders send 100 packets each, the switch sends 99; it holds the packet in
-        // transmission no more.
+        // While the senders send 100 packets each, the switch sends 99 packets, and the packet in
+        // transmission is no longer in the queue.
         let queue = (senders * 100 - 100) * 1048;
         let port = outcome
             .ports

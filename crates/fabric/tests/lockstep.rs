@@ -1,4 +1,4 @@
-//! Nodes that know of each other only what frames say come to the results of the simulator.
+//! Runs in lockstep, in which nodes exchange only frames, have the same results as the simulator.
 
 use fabric::{LinkId, NodeId};
 use std::collections::VecDeque;
@@ -20,17 +20,18 @@ use traffic::Flow;
 
 type Frames = Arc<Mutex<VecDeque<Vec<u8>>>>;
 
-/// Changes a frame on its way. Counts those of its node that have a payload.
+/// Changes a frame on the link. The number counts the sending node's frames with payload.
 type Change = fn(u64, &mut Vec<u8>);
 
-/// Larger frames have a payload.
+/// Frames of more than this number of bytes have a payload.
 const PAYLOAD: usize = 500;
 
-/// Carries bytes through memory, each link apart.
+/// Carries frames through memory, with a separate queue per link.
 struct Bytes {
     out: Vec<Frames>,
     into: Vec<Frames>,
-    /// Frames that a port takes in a round, and has taken in this one.
+    /// Number of frames that a link accepts per round, and number that it has accepted in this
+    /// round.
     room: usize,
     taken: Vec<usize>,
     with_payload: u64,
@@ -72,7 +73,7 @@ impl Carrier for Bytes {
     }
 }
 
-/// Carriers of all nodes; frames that node `changed` sends are changed.
+/// Creates the carriers of all nodes. Frames that node `changed` sends are modified by `change`.
 fn carriers(graph: &Graph, room: usize, changed: NodeId, change: Change) -> Vec<Box<dyn Carrier>> {
     let links: Vec<Frames> = graph.link_ids().map(|_| Frames::default()).collect();
     let carrier = |node: NodeId| {
@@ -104,7 +105,7 @@ fn run_changed(setup: &Setup, node: u32, change: Change) -> Result<(Ended, Keep)
     Ok((ended, keep))
 }
 
-/// The outcome without what may depend on threads.
+/// Returns the outcome without the fields that may depend on threads.
 fn result(outcome: &Outcome) -> Outcome {
     Outcome {
         threads: Default::default(),
@@ -113,7 +114,7 @@ fn result(outcome: &Outcome) -> Outcome {
     }
 }
 
-/// Runs a setup in the simulator and in lockstep; all has to be the same.
+/// Runs a setup in the simulator and in lockstep, and checks that the results agree.
 fn same(name: &str, setup: &Setup) -> Ended {
     let (simulated, kept) = setup.clone().run_raw();
     let (ended, keep) =
@@ -156,7 +157,7 @@ fn pauses_bitmaps_credits_and_victims_need_no_more_than_frames_say() {
         quanta: 100,
         refresh: 50,
     };
-    times.response_ps = 700_000; // SW-45
+    times.response_ps = 700_000; // SW-45: response time
     let refreshed = same("pauses with times", &timed);
     assert!(refreshed.outcome.counters.hop["pfc_refreshes"] > 10);
 
@@ -182,7 +183,7 @@ fn pauses_bitmaps_credits_and_victims_need_no_more_than_frames_say() {
         frame_bytes: 64,
         edges: false,
     });
-    bitmaps.until_ps = 300 * US; // bitmaps are sent for ever
+    bitmaps.until_ps = 300 * US; // bitmaps are repeated without end
     same("bitmaps", &bitmaps);
 
     same("credits of links", &cbfc(of(dcqcn)));
@@ -269,7 +270,7 @@ fn a_link_without_room_takes_more_rounds_and_nothing_else() {
     assert!(rounds.is_sorted_by(|a, b| a < b), "{rounds:?}");
 }
 
-/// Byte of the IP header in which ECN stands, behind Ethernet with a tag.
+/// Offset of the byte with ECN in the IP header, after an Ethernet header with a VLAN tag.
 const ECN: usize = 14 + 4 + 1;
 
 // LIV-05
@@ -277,7 +278,8 @@ const ECN: usize = 14 + 4 + 1;
 fn a_changed_frame_changes_the_run_or_ends_it_with_a_reason() {
     let setup = of(dctcp);
     let (simulated, _) = setup.clone().run_raw();
-    // The checksums of IPv4 and of RoCEv2 do not cover ECN or are made for it: mark it in both.
+    // Marks one frame (ECN CE) and corrects its IPv4 header checksum. The checksum of RoCEv2 does
+    // not cover ECN.
     let mark: Change = |number, frame| {
         if number == 7 && frame[12..14] == [0x81, 0] && frame[ECN] & 3 == 2 {
             frame[ECN] |= 3;

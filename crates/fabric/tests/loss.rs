@@ -1,4 +1,4 @@
-//! Links that lose frames. Rule TOP-20.
+//! Links that lose frames at random. Rule TOP-20.
 
 use crate::common::*;
 use dataplane::cc::fixed_window::FixedWindowConfig;
@@ -56,7 +56,7 @@ fn lost(ports: &[PortRecord]) -> u64 {
     ports.iter().map(|p| p.dropped[LOST]).sum()
 }
 
-/// Loses as many of its frames as it should: within 4 sigma.
+/// Checks that a link loses the expected number of its frames, within 4 sigma.
 fn assert_share(port: &PortRecord, probability: f64) {
     let expected = port.tx_packets as f64 * probability;
     let sigma = (expected * (1.0 - probability)).sqrt();
@@ -72,14 +72,14 @@ fn each_direction_of_a_link_loses_its_share_of_all_frames() {
         link: lossy(0.01),
     };
     let mut s = line_rate(topology, vec![flow(0, 0, 0, 1, 20_000_000)]);
-    // Few repetitions: a window keeps what goes back short.
+    // Few retransmissions: a small window limits the packets that go-back-N repeats.
     s.nic.control = Sending::Control(ControlConfig::FixedWindow(FixedWindowConfig {
         window: None,
     }));
     let (outcome, keep) = s.run();
     assert_eq!(outcome.ending, Ending::Drained);
     assert!(keep.flows[0].retransmitted > 300);
-    // Data there, ACKs back: the four directions.
+    // Data in one direction and ACKs in the other, over two links: four directions.
     assert_eq!(outcome.ports.len(), 4);
     for port in &outcome.ports {
         assert!(port.tx_packets > 15_000);
@@ -108,7 +108,7 @@ fn go_back_n_brings_every_flow_home_through_one_percent_of_loss() {
             assert_eq!(keep.flows.len(), 150, "{name}");
         }
         assert!(!outcome.checks.contains(&"pauses"), "{name}: not checked");
-        // Whatever runs it gives the same.
+        // A run with all port-free events (without elision) has the same digest.
         let full = Setup {
             elide: false,
             ..s.clone()
@@ -154,7 +154,7 @@ fn a_link_that_loses_nothing_changes_nothing() {
 // TOP-20
 #[test]
 fn what_one_link_loses_does_not_hang_on_other_links() {
-    // Two pairs of hosts that share a switch and nothing else.
+    // Two pairs of hosts that share only a switch.
     let star = |hosts: u32, flows: Vec<Flow>| -> Outcome {
         let topology = TopologySpec::Star {
             hosts,

@@ -1,4 +1,5 @@
-//! The tests of the engine with whole networks, in one program so that they share its code.
+//! Tests of the engine with whole networks. All tests are in one program, so that they share
+//! compiled code.
 
 mod blame;
 mod causes;

@@ -1,4 +1,5 @@
-//! What the ns-3 simulator knows of a network, against numbers that were worked out by hand.
+//! Network data as the ns-3 simulator computes them, compared with numbers that were computed by
+//! hand.
 
 use fabric::LinkId;
 use std::sync::Arc;
@@ -42,7 +43,8 @@ fn leaf_spine(uplink: LinkSpec) -> Arc<Graph> {
 // NS3-43, NS3-45
 #[test]
 fn round_trips_and_windows() {
-    // Two links of 1 µs there and back, and 1000 bytes of 80 ns on each.
+    // RTT: 1 µs of propagation on two links in both directions, and 80 ns per link for a packet of
+    // 1000 bytes.
     assert_eq!(Baselines::new(star(2), 1000).largest(), (4160 * NS, 52_000));
     let mut plain = Baselines::new(leaf_spine(link(100, US)), 1000);
     assert_eq!(plain.largest(), (8320 * NS, 104_000));
@@ -51,10 +53,11 @@ fn round_trips_and_windows() {
         (4160 * NS, 52_000),
         "one rack"
     );
-    // Faster uplinks take 20 ns a packet; the host links stay the slowest.
+    // Faster uplinks take 20 ns per packet. The host links remain the bottleneck.
     let mut fast = Baselines::new(leaf_spine(link(400, US)), 1000);
     assert_eq!(fast.largest(), (8200 * NS, 102_500));
-    // Slow uplinks of 30 Gb/s take 266 ns, cut. The longest way is then not the one with the largest BDP.
+    // Slow uplinks of 30 Gbit/s take 266 ns (truncated). The path with the longest RTT is then not
+    // the path with the largest BDP.
     let mut slow = Baselines::new(leaf_spine(link(30, NS)), 1000);
     let far = 4 * 1000 + 4 + 2 * 80 + 2 * 266;
     assert_eq!(
@@ -99,10 +102,10 @@ fn a_flow_takes_the_spine_that_its_tuple_says() {
         hash: ports(src_port, 100),
         ..Packet::new(Kind::Data, 2, 1048)
     };
-    // Known of a run: from host 0 to host 127 the first flow goes by spine 138, which is the sixth of the list
-    // 143, 142, …, 136, and stands at port 16 + 2 of its ToR.
+    // Known from a run of ns-3: the first flow from host 0 to host 127 uses spine 138, which is the
+    // sixth in the list 143, 142, …, 136, and is connected to port 16 + 2 of the ToR.
     assert_eq!(tables[0].port(&packet(127, 10_000), || 0), Some(18));
-    // The next flows of the pair go elsewhere.
+    // Other flows of the pair use other spines.
     let spines: std::collections::BTreeSet<_> = (10_000..10_100)
         .map(|port| tables[0].port(&packet(127, port), || 0))
         .collect();

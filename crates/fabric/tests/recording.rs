@@ -1,5 +1,5 @@
-//! What is recorded besides: exact where paper arithmetic says what it must be, equal to a naive
-//! count elsewhere, and without any influence on the run.
+//! Optional records: equal to values that were computed by hand, or to a naive count, and without
+//! any effect on the run.
 
 use fabric::NodeId;
 use std::collections::BTreeMap;
@@ -18,10 +18,10 @@ use fabric::record::{Counters, PauseRecord};
 use kernel::random::{Purpose, Stream};
 use traffic::Flow;
 
-/// One frame of 1048 B at 100 Gbps.
+/// Transmission time of a frame of 1048 B at 100 Gbit/s, ps.
 const FRAME_PS: Time = 83_840;
 
-/// Everything is recorded, on grids that have nothing in common.
+/// Enables all measures, with sample intervals that are not multiples of each other.
 fn everything() -> RecordSpec {
     RecordSpec {
         throughput: Some(Throughput { every_ps: 7 * US }),
@@ -97,7 +97,7 @@ fn recording_changes_no_result_and_neither_does_elision_change_what_is_recorded(
         };
         let (with, a) = recorded.clone().run();
         assert_eq!(without.digest, with.digest, "{name}");
-        // How many events the engine makes of it is no result.
+        // The number of engine events may depend on the recording, so it is not compared.
         let counted = |counters: &Counters| Counters {
             events: 0,
             ..counters.clone()
@@ -141,8 +141,8 @@ fn the_throughput_of_a_lone_flow_is_what_its_frames_say() {
     let mut s = line_rate(star(2), vec![flow(0, 0, 0, 1, 500_000)]);
     s.record.throughput = Some(Throughput { every_ps: 10 * US });
     let (_, keep) = s.run();
-    // Frame n (from 0) arrives at (n + 2) frames and two links; an arrival at the end of an
-    // interval belongs to the next one.
+    // Frame n (counted from 0) arrives after n + 2 frame times and two link delays. An arrival at
+    // the end of an interval belongs to the next interval.
     let arrived_before = |t: Time| ((t - 1 - 2 * US - FRAME_PS) / FRAME_PS).min(500) * 1000;
     for record in &keep.throughput {
         let before = match record.at_ps {
@@ -181,7 +181,8 @@ fn throughput_adds_up_to_the_flows_also_after_losses() {
 // RCD-12
 #[test]
 fn what_ports_sent_by_interval_adds_up_and_frames_under_way_are_divided() {
-    // A tenth of a frame, then much more than one: frames span intervals, and intervals hold several.
+    // Intervals of a tenth of a frame (a frame spans several intervals), and intervals of several
+    // frames.
     for every_ps in [FRAME_PS / 10, 7 * US] {
         let mut s = line_rate(star(2), vec![flow(0, 0, 0, 1, 500_000)]);
         s.record.utilisation = Some(Utilisation { every_ps });
@@ -224,7 +225,8 @@ fn what_all_ports_sent_adds_up_to_the_counts_of_the_run() {
     }
 }
 
-/// Bytes of every switch port at the instants `k * every_ps` up to `end_ps`, from the series.
+/// Returns the queued bytes of every switch port at the times `k * every_ps` up to `end_ps`,
+/// reconstructed from the time series.
 fn unfolded(keep: &Keep, every_ps: Time, end_ps: Time) -> BTreeMap<(u32, u16), Vec<u64>> {
     let mut ports: BTreeMap<(u32, u16), Vec<u64>> = BTreeMap::new();
     for s in &keep.port_queues {
@@ -277,7 +279,8 @@ fn histograms_count_what_series_on_the_same_grid_show() {
         s.record = everything();
         let every_ps = 130 * NS;
         s.record.queues.as_mut().unwrap().every_ps = every_ps;
-        // The window starts on that grid, 40 steps in, and ends between two of its instants.
+        // The window starts at a sample time of the series (step 40) and ends between two sample
+        // times.
         let (from, to) = (40, 300);
         s.record.histogram.as_mut().unwrap().window_ps = (from * every_ps, to * every_ps - 50 * NS);
         let (outcome, keep) = s.run();
@@ -303,8 +306,8 @@ fn histograms_count_what_series_on_the_same_grid_show() {
 // RCD-03, RCD-06
 #[test]
 fn a_sample_sees_its_own_instant_when_it_is_over() {
-    // Two hosts send one frame each at once: the second waits for the first at the switch, from
-    // their arrival until the first has left.
+    // Two hosts send one frame each at the same time. The second frame waits at the switch, from
+    // the arrival of both frames until the end of the first transmission.
     let flows = vec![flow(0, 0, 0, 2, 1000), flow(1, 0, 1, 2, 1000)];
     let arrival = FRAME_PS + US;
     let mut s = line_rate(star(3), flows);
@@ -321,7 +324,8 @@ fn a_sample_sees_its_own_instant_when_it_is_over() {
         .filter(|b| b.peer == NodeId::new(2))
         .map(|b| (b.bin_bytes, b.samples))
         .collect();
-    // Before: empty. At the arrival: one frame is under way, one waits. One frame later: empty.
+    // Before the arrival the queue is empty. At the arrival one frame is in transmission, and one
+    // waits. One frame time later the queue is empty.
     assert_eq!(of, [(0, 2), (1048, 1)]);
 }
 
@@ -380,7 +384,7 @@ fn an_ingress_holds_what_came_in_by_it_and_the_threshold_falls_as_the_pool_fills
     assert_eq!(of(0).count() + of(3).count(), keep.ingress.len());
     for port in [0, 3] {
         let levels: Vec<_> = of(port).map(|s| s.level).collect();
-        // Every frame of a busy ingress is in the buffer for a while, and gone in the end.
+        // Frames of a busy ingress are in the buffer for some time, and none of them at the end.
         let most = levels.iter().map(|l| l.bytes).max().unwrap();
         assert!(most > 20_000 && levels.last().unwrap().bytes == 0);
         let limits = levels.iter().map(|l| l.threshold_bytes);
@@ -388,7 +392,8 @@ fn an_ingress_holds_what_came_in_by_it_and_the_threshold_falls_as_the_pool_fills
         assert!(low * 3 < high * 2, "{low} {high}");
         assert!(levels.iter().all(|l| !l.victim));
     }
-    // What the switch held and compared with when it paused is what the nearest rows say.
+    // Buffered bytes and threshold at the time of a pause agree with the rows of the samples around
+    // it.
     let cause = keep.causes.iter().find(|c| c.port == 3).unwrap();
     let before = of(3).rfind(|s| s.at_ps <= cause.at_ps).unwrap();
     let after = of(3).find(|s| s.at_ps > cause.at_ps).unwrap();
@@ -439,7 +444,7 @@ fn pauses_that_are_open_at_the_end_say_so() {
     s.switch.mmu.reserved_bytes = 0;
     let (outcome, whole) = s.clone().run();
     assert!(!whole.pauses.is_empty() && whole.pauses.iter().all(|p| !p.open));
-    // Cut in the middle of a pause.
+    // The run ends in the middle of a pause.
     let middle = whole.pauses[0];
     s.until_ps = middle.from_ps + (middle.to_ps - middle.from_ps) / 2;
     let (cut, keep) = s.run();
@@ -461,7 +466,8 @@ fn pauses_that_are_open_at_the_end_say_so() {
 // ENG-33
 #[test]
 fn idle_probes_are_told_together_and_count_one_by_one() {
-    // Two bursts with nothing between them, the second starting on a probe, and a long wait before.
+    // Two bursts without packets in between; the second burst starts at a probe. A long idle time
+    // precedes them.
     for second in [3000 * US, 3000 * US + 1, 3010 * US - 1, 140 * US] {
         let flows = vec![
             flow(0, 105 * US, 0, 3, 50_000),
@@ -474,7 +480,7 @@ fn idle_probes_are_told_together_and_count_one_by_one() {
             assert!(b.probes == 1 || (every == 10 * US && b.used_bytes == 0));
             expanded.extend((0..b.probes).map(|k| (b.from_ps + k * every, b.max_port_bytes)));
         }
-        // The times of all probes are there, each once.
+        // Every probe time occurs exactly once.
         let times: Vec<Time> = expanded.iter().map(|e| e.0).collect();
         let all: Vec<Time> = (1..=times.len() as u64).map(|k| k * 10 * US).collect();
         assert_eq!(times, all, "second flow at {second}");
@@ -484,7 +490,7 @@ fn idle_probes_are_told_together_and_count_one_by_one() {
             .filter(|b| b.node == NodeId::new(4))
             .count();
         assert!(rows < 20 && outcome.end_ps > second, "{rows} rows");
-        // Every port had its turn as often as it would have had.
+        // The active flows of every port were counted as often as without idle time.
         for port in outcome.ports.iter().filter(|p| p.node >= NodeId::new(4)) {
             let turns: u64 = port.active_flows.iter().sum();
             assert!(turns.abs_diff(times.len() as u64 / 8) <= 1, "{turns} turns");
@@ -502,7 +508,8 @@ fn turns_of_ports_are_the_same_whether_probes_are_told_together_or_not() {
         .collect();
     let s = line_rate(star(6), flows.clone());
     let (idle, _) = s.clone().run();
-    // The same with a trickle between two other hosts that leaves no probe idle.
+    // The same run with small flows between two other hosts, so that the network is not empty at
+    // any probe.
     let mut busy = s;
     let mut with_trickle = flows;
     with_trickle.extend((0..230).map(|k| flow(0, k * 10 * US + 9 * US, 4, 5, 10_000)));
@@ -526,14 +533,16 @@ fn turns_of_ports_are_the_same_whether_probes_are_told_together_or_not() {
         let counts: Vec<u64> = ports.flat_map(|p| p.active_flows.clone()).collect();
         counts
     };
-    // Port 3 has one flow at a time, so what its probes saw beyond 0 is the same in both.
+    // Port 3 has at most one active flow at a time, so its counts above 0 are the same in both
+    // runs.
     assert_eq!(
         of(&idle, NodeId::new(3))[1..],
         of(&awake, NodeId::new(3))[1..]
     );
 }
 
-/// Three hosts send one frame each at once to a fourth: the second waits for one, the third for two.
+/// Three hosts send one frame each at the same time to a fourth host: the second frame waits for
+/// one frame, the third for two.
 // RCD-20
 #[test]
 fn packets_wait_for_those_before_them() {
@@ -555,7 +564,7 @@ fn packets_wait_for_those_before_them() {
     assert_eq!(keep.delays, [bin(0), bin(1), bin(2)]);
 }
 
-/// Of a message of 200 packets the first window is not granted.
+/// The first window of a message of 200 packets is sent without grants.
 // RCD-20
 #[test]
 fn packets_of_homa_that_were_granted_are_told_apart() {
@@ -595,7 +604,8 @@ fn data_waits_for_what_came_before_it() {
         };
         records.iter().map(told).collect()
     };
-    // In turn leave: 0 (at once), 1 (a frame later); 0 (came with the one before), 1 (two frames).
+    // Order of departures: flow 0 (immediately), flow 1 (one frame later), flow 0 (arrived with the
+    // packet before it), flow 1 (two frames).
     let frame = u128::from(FRAME_PS);
     assert_eq!(
         waiting(&s),
@@ -604,7 +614,7 @@ fn data_waits_for_what_came_before_it() {
             (true, 2, 3 * frame, 2 * FRAME_PS)
         ]
     );
-    // Of what leaves within a window only.
+    // Only packets that leave within the window are counted.
     let first = US + FRAME_PS;
     s.record.waiting = Some(Waiting {
         window_ps: (first, first + FRAME_PS),

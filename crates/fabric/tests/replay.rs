@@ -1,5 +1,5 @@
-//! Link-level retry (`specs/llr.md`): links that damage frames lose none, keep their order, and are as full as the
-//! closed form says.
+//! Link-level retry (`specs/llr.md`): links that damage frames lose no frame, keep the order of
+//! frames, and have the utilisation of the closed form.
 
 use crate::common::*;
 use dataplane::config::{Admission, Recovery};
@@ -15,19 +15,19 @@ use traffic::Flow;
 
 const FRAME: u64 = 1048;
 
-/// Eight senders to one receiver below another leaf, and some the other way.
+/// Eight senders to one receiver on another leaf, and some flows in the opposite direction.
 fn busy() -> Vec<Flow> {
     let incast = (0..8).map(|i| flow(i, 0, i, 8, 200_000));
     let back = (0..4).map(|i| flow(8 + i, 20 * US, 8 + i, i, 100_000));
     incast.chain(back).collect()
 }
 
-/// A network whose links all damage frames with this chance.
+/// A network in which every link damages frames with this probability.
 fn damaged(chance: f64) -> TopologySpec {
     lossy_leaf_spine(2, 2, 8, chance)
 }
 
-/// Links with LLR, and hosts that repeat nothing.
+/// Links with LLR, and hosts without retransmission.
 fn with_llr(mut setup: Setup, config: LlrConfig) -> Setup {
     setup.switch.link.replay = Some(config);
     setup.nic.recovery = Recovery::NONE;
@@ -38,8 +38,8 @@ fn llr(setup: Setup) -> Setup {
     with_llr(setup, LlrConfig::STANDARD)
 }
 
-/// Checks that all flows are complete though nothing but the links repeats a frame, and that no receiver got a packet
-/// twice or out of order.
+/// Checks that all flows finish although only links retransmit frames, and that no receiver got a
+/// packet twice or out of order.
 fn assert_whole(name: &str, outcome: &Outcome, keep: &Keep) {
     let c = &outcome.counters;
     assert_eq!(
@@ -58,8 +58,9 @@ fn assert_whole(name: &str, outcome: &Outcome, keep: &Keep) {
     assert_eq!(c.hop["llr_flushes"], 0, "{name}");
 }
 
-/// LLR-03, LLR-05, LLR-06, LLR-20, LLR-22: nothing is lost, whatever the chance of an error and whatever else neighbours
-/// signal. The audit of each run checks what each link took, lost and replayed.
+/// LLR-03, LLR-05, LLR-06, LLR-20, LLR-22: nothing is lost, for any error probability and any other
+/// scheme between neighbours. The audit of each run checks the frames that each link carried, lost
+/// and retransmitted.
 #[test]
 fn damaged_frames_are_replayed_below_all_schemes() {
     let pool = |mut setup: Setup| {
@@ -91,8 +92,8 @@ fn damaged_frames_are_replayed_below_all_schemes() {
     }
 }
 
-/// LLR-02, LLR-23: pause frames are replayed, too. With headroom for a replay nothing is dropped, and no port stays
-/// paused.
+/// LLR-02, LLR-23: pause frames are retransmitted too. With headroom for the retransmission time
+/// nothing is dropped, and no port stays paused.
 #[test]
 fn lost_pauses_are_replayed() {
     let mut setup = line_rate(damaged(1e-2), busy());
@@ -107,10 +108,11 @@ fn lost_pauses_are_replayed() {
     assert!(hop["pfc_pauses"] > 0 && hop["pfc_pauses"] == hop["pfc_resumes"]);
 }
 
-/// LLR-21: a long flow over a link that damages frames, five seeds. All rates of the closed form are met within 2 %.
+/// LLR-21: a long flow over a link that damages frames, with five seeds. Its goodput agrees with
+/// the closed form within 2 %.
 #[test]
 fn goodput_is_that_of_the_closed_form() {
-    // The data link alone damages frames: hosts 0 and 1, and a switch between them.
+    // Two hosts and a switch. Only the link that carries data damages frames.
     let (rate, delay_ps) = (Rate::from_gbps(100), US);
     let link = |chance| LinkSpec {
         rate,
@@ -147,7 +149,8 @@ fn goodput_is_that_of_the_closed_form() {
     }
 }
 
-/// LLR-11, LLR-12: a link of 100 Gb/s and 1 us has 25,000 B of round trip; three frames, 2048 B and an ACK come on top.
+/// LLR-11, LLR-12: a link of 100 Gbit/s and 1 µs needs 25,000 B for the RTT, plus three frames,
+/// 2048 B and an ACK.
 #[test]
 fn buffer_and_timer_follow_from_the_link() {
     let (config, rate) = (LlrConfig::STANDARD, Rate::from_gbps(100));
@@ -172,7 +175,8 @@ fn a_full_replay_buffer_stops_its_port() {
         setup.switch.mmu.admission = Admission::Unlimited;
         let (outcome, keep) = with_llr(setup, config).run();
         assert_whole("full", &outcome, &keep);
-        // Two links and two directions, in each at most an ACK in the time of 2048 B.
+        // The flow uses two links in two directions. Each direction carries at most one link ACK in
+        // the time of 2048 B.
         let spacing_ps = Rate::from_gbps(100).serialisation_ps(2048);
         let most = 4 * (keep.fct(0) / spacing_ps + 100);
         let acks = outcome.counters.hop["llr_acks"];
@@ -187,11 +191,11 @@ fn a_full_replay_buffer_stops_its_port() {
         "{full_ps} {ideal_ps} {waits}"
     );
     let (slow_ps, waits) = run(slow);
-    // Ten frames in 2 us of propagation, a frame, and the spacing of acknowledgements.
+    // Ten frames per RTT: 2 µs of propagation, a frame, and the spacing of acknowledgements.
     assert!(waits > 100 && slow_ps > 2 * full_ps, "{slow_ps} {waits}");
 }
 
-/// LLR-07, LLR-08: a link that loses everything makes its port give up after `replays` replays.
+/// LLR-07, LLR-08: if a link loses all frames, its port gives up after `replays` replays.
 #[test]
 fn a_port_without_progress_gives_up() {
     for (flush, ending) in [
@@ -241,7 +245,8 @@ fn a_port_without_progress_gives_up() {
     }
 }
 
-/// LLR-01, ENG-20: threads hand numbers over, so the digest is the same with two.
+/// LLR-01, ENG-20: sequence numbers of links cross threads, so the digest is the same with two
+/// threads.
 #[test]
 fn threads_change_nothing() {
     let setup = llr(line_rate(damaged(1e-2), busy()));

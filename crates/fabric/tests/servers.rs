@@ -1,5 +1,5 @@
-//! Servers with GPUs: which nodes are linked, which ports a flow uses, how long it takes, and that
-//! threads may be cut apart at the links of NICs.
+//! Servers with GPUs: their links, the ports and FCTs of flows, and the division among threads at
+//! the links of NICs.
 
 use crate::common::*;
 use dataplane::units::{MS, NS, Rate, Time, US};
@@ -24,7 +24,7 @@ const SCALE_UP: LinkSpec = link(2400, 500 * NS);
 const NIC: LinkSpec = link(400, US);
 const UPLINK: LinkSpec = link(800, 2 * US);
 
-/// 4 servers with 4 GPUs each, in segments of 2, with 3 spines in each plane.
+/// 4 servers with 4 GPUs each, in segments of 2 servers, with 3 spines in each plane.
 const fn servers(wiring: Wiring, nic_ports: u32, planes: u32) -> Servers {
     Servers {
         wiring,
@@ -87,7 +87,8 @@ fn racks_take_all_gpus_of_a_server_and_each_port_of_a_nic_has_its_leaf() {
 #[test]
 fn planes_meet_in_the_nics_alone() {
     let graph = build(servers(Wiring::Rails, 2, 2));
-    // Leaf 2r + p of a segment is port p of rail r; spines 0 to 2 are plane 0.
+    // Leaf 2r + p of a segment is connected to port p of the NICs of rail r. Spines 0 to 2 are in
+    // plane 0.
     let plane = |name| peers(&graph, name).split_off(2);
     assert_eq!(plane("leaf4"), ["spine0", "spine1", "spine2"]);
     assert_eq!(plane("leaf5"), ["spine3", "spine4", "spine5"]);
@@ -157,7 +158,7 @@ fn setup(servers: Servers, flows: Vec<traffic::Flow>) -> Setup {
     line_rate(TopologySpec::Servers(servers), flows)
 }
 
-/// Flows between all pairs of GPUs, so far apart in time that none meets another.
+/// Flows between all pairs of GPUs, with long gaps so that no two flows overlap.
 fn all_pairs(bytes: u64) -> Vec<traffic::Flow> {
     let pairs = (0..16).flat_map(|src| (0..16).map(move |dst| (src, dst)));
     (0..)
@@ -166,7 +167,7 @@ fn all_pairs(bytes: u64) -> Vec<traffic::Flow> {
         .collect()
 }
 
-/// The names of the nodes that each flow's packets leave, with the port.
+/// Returns, per flow, the nodes on the path with the egress port.
 fn ways(setup: &Setup) -> Vec<Vec<(String, u16)>> {
     let graph = setup.topology.build().expect("a network");
     let paths = flow_paths(setup.clone().plan()).expect("one path per flow");
@@ -225,7 +226,7 @@ fn completion_times_are_those_of_the_rates_and_delays_of_the_way() {
     let bytes = 1_000_000;
     let flows = vec![
         flow(0, 0, 0, 3, bytes),       // inside a server
-        flow(1, MS, 1, 5, bytes),      // by one leaf
+        flow(1, MS, 1, 5, bytes),      // through one leaf
         flow(2, 2 * MS, 1, 9, bytes),  // another segment
         flow(3, 3 * MS, 1, 14, bytes), // another segment and rail
     ];
@@ -235,7 +236,7 @@ fn completion_times_are_those_of_the_rates_and_delays_of_the_way() {
         let hops = hops.iter().map(|link| (link.rate, link.delay_ps)).collect();
         PathProfile { hops }.ideal_received_ps(bytes, 1000, 48)
     };
-    // 1000 packets of 1048 B one behind the other, then the way of the last one.
+    // The transmission of 1000 packets of 1048 B, and then the path of the last packet.
     let frame = |gbps| (1048 * 8 * 1000_u64).div_ceil(gbps);
     assert_eq!(
         kept.fct(0),
@@ -254,7 +255,7 @@ fn completion_times_are_those_of_the_rates_and_delays_of_the_way() {
     }
 }
 
-// TOP-10: pairs of ports that no way joins do not count.
+// TOP-10: pairs of ports without a path are ignored.
 #[test]
 fn the_longest_round_trip_is_that_over_the_spines() {
     let mut paths = Paths::new(Arc::new(build(servers(Wiring::Rails, 2, 2))));
@@ -264,7 +265,8 @@ fn the_longest_round_trip_is_that_over_the_spines() {
         header: 48,
         ack: 60,
     };
-    // GPU 0 has ports 0 to 2: those of gpu1 are 3 to 5.
+    // GPU 0 has ports 0 to 2, and GPU 1 has ports 3 to 5. The first port of each leads to the
+    // scale-up switch.
     assert_eq!(paths.hops(LinkId::new(0), LinkId::new(3)), 2);
     assert_eq!(paths.hops(LinkId::new(1), LinkId::new(4)), 4);
     assert!(
@@ -280,7 +282,8 @@ fn no_time_is_told_where_no_way_leads() {
     paths.hops(LinkId::new(0), LinkId::new(3)); // from the scale-up port of gpu0 to the NIC of gpu1
 }
 
-// PAR-01: the links of the NICs are longer than those of the scale-up domain.
+// PAR-01: the links of NICs are longer than those of the scale-up domain, so the network is divided
+// at the NICs.
 #[test]
 fn threads_are_cut_apart_at_the_nics_and_change_nothing() {
     for wiring in [Wiring::Rails, Wiring::Racks] {
@@ -301,14 +304,14 @@ fn threads_are_cut_apart_at_the_nics_and_change_nothing() {
             };
             let (many, keep) = many.run_raw();
             assert_eq!(many.threads.used, asked);
-            // A control frame of 60 B at 400 Gbps takes 1200 ps; the smallest frame has 16 B.
+            // A control frame of 60 B at 400 Gbit/s takes 1200 ps; the smallest frame has 16 B.
             assert!(many.threads.lookahead_ps >= Some(US), "cut at NICs");
             assert_eq!((many.digest, &keep.flows), (one.digest, &kept.flows));
         }
     }
 }
 
-// LNK-15: a GPU whose NIC is down from the start still reaches its own server.
+// LNK-15: a GPU whose NIC is down from the start can still reach its own server.
 #[test]
 fn a_gpu_without_its_nic_uses_the_scale_up_domain() {
     let spec = TopologySpec::Servers(servers(Wiring::Rails, 1, 1));

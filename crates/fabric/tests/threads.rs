@@ -1,4 +1,4 @@
-//! Any number of threads and lanes gives the same results: digest, counters, and every table.
+//! Digest, counters and every table of a run are independent of the numbers of threads and lanes.
 
 use dataplane::hop::HopConfig;
 use dataplane::hop::bfc::BitmapConfig;
@@ -24,7 +24,7 @@ use fabric::topology::{LinkSpec, Loss, TopologySpec};
 use kernel::random::{Purpose, Stream};
 use proptest::prelude::*;
 
-/// Everything that can be recorded.
+/// Enables all measures except the one that needs a single thread.
 fn everything() -> RecordSpec {
     RecordSpec {
         throughput: Some(Throughput { every_ps: 7 * US }),
@@ -50,7 +50,7 @@ fn everything() -> RecordSpec {
             bin_ps: 100 * NS,
             window_ps: (0, 1000 * US),
         }),
-        pauses: None, // needs one thread
+        pauses: None, // this measure needs one thread
         blame: Some(Blame { hops: true }),
         capture: Some(CaptureSpec {
             links: vec![(NodeId::new(0), 0), (NodeId::new(1), 0)],
@@ -66,7 +66,7 @@ fn everything() -> RecordSpec {
     }
 }
 
-/// The outcome without what may depend on the number of threads.
+/// Returns the outcome without the fields that may depend on the number of threads.
 fn result(outcome: &Outcome) -> Outcome {
     Outcome {
         threads: Default::default(),
@@ -75,9 +75,10 @@ fn result(outcome: &Outcome) -> Outcome {
     }
 }
 
-/// Runs with one thread and with several; all has to be the same. The first number of threads meets
-/// a run of which everything is recorded, the others one of which nothing is: that takes other ways
-/// through the engine, and lanes. Returns the outcome with most.
+/// Runs a setup with one thread and with the given numbers of threads, and checks that the results
+/// agree. The run for the first number has all measures enabled. The runs for the other numbers
+/// have none, so that they use other code paths of the engine, and lanes. Returns the outcome of
+/// the last run.
 fn same_with(setup: &Setup, counts: &[u32]) -> Outcome {
     let recorded = Setup {
         record: everything(),
@@ -99,7 +100,7 @@ fn same(setup: &Setup, counts: &[u32]) -> Outcome {
         let together = (forced(asked), Some(2 * asked));
         match setup.record == RecordSpec::default() {
             true => vec![alone, together],
-            false => vec![(forced(asked), None)], // has no lanes
+            false => vec![(forced(asked), None)], // runs with measures have no lanes
         }
     });
     for (threads, lanes) in ways {
@@ -158,8 +159,8 @@ fn far(delay_ps: u64) -> LinkSpec {
     LinkSpec { delay_ps, ..LINK }
 }
 
-/// Shapes with links of one length and of several, with several ports to a host, and with links
-/// that lose frames.
+/// Topologies with links of one length and of several lengths, with several ports per host, and
+/// with links that lose frames.
 fn shapes() -> Vec<(&'static str, TopologySpec)> {
     let clos = TopologySpec::Clos {
         pods: 2,
@@ -246,7 +247,7 @@ fn pauses_bitmaps_and_drops_cross_as_they_are() {
         .filter(|p| p.node >= NodeId::new(20) && p.pauses > 0);
     assert!(up.count() > 0, "leaves pause spines, across a cut");
 
-    // QNT-05
+    // QNT-05: pauses that expire
     let Admission::Pfc(timed) = &mut pfc.switch.mmu.admission else {
         panic!("this is PFC")
     };
@@ -254,7 +255,7 @@ fn pauses_bitmaps_and_drops_cross_as_they_are() {
         quanta: 100,
         refresh: 50,
     };
-    timed.response_ps = 700_000; // SW-45
+    timed.response_ps = 700_000; // SW-45: response time
     let outcome = same_with(&pfc, &[2, 4]);
     assert!(outcome.counters.hop["pfc_refreshes"] > 10);
 
@@ -269,7 +270,7 @@ fn pauses_bitmaps_and_drops_cross_as_they_are() {
         frame_bytes: 64,
         edges: false,
     });
-    bitmaps.until_ps = 300 * US; // bitmaps are sent for ever
+    bitmaps.until_ps = 300 * US; // bitmaps are repeated without end
     let outcome = same_with(&bitmaps, &[2, 4]);
     assert!(outcome.counters.hop["bfc_bitmaps"] > 100);
 
@@ -289,7 +290,7 @@ fn pauses_bitmaps_and_drops_cross_as_they_are() {
     let outcome = same_with(&spraying, &[2, 4]);
     assert!(outcome.counters.overtaken + outcome.counters.naks > 0);
 
-    // PTH-03
+    // PTH-03: flowlets, least load
     let flowlets = FlowletConfig {
         gap_ps: US,
         entries: 16,
@@ -303,7 +304,7 @@ fn pauses_bitmaps_and_drops_cross_as_they_are() {
         same_with(&by_load, &[2, 4]);
     }
 
-    // SPR-01, SPR-06
+    // SPR-01, SPR-06: path policies of senders
     let mut reps = of(dctcp);
     reps.switch.path = PathChoice::Entropy;
     reps.nic.spray = Some(REPS);
@@ -344,18 +345,18 @@ fn held_packets_credits_and_failing_links_are_the_same_on_any_number_of_threads(
 // PAR-06, ENG-07
 #[test]
 fn a_run_ends_at_the_same_time_whatever_ends_it() {
-    // The time limit, with packets everywhere.
+    // The run reaches its time limit while packets are everywhere in the network.
     let mut limit = hpcc(leaf_spine(4, 2, 4), flows(3, 16, 400));
     limit.until_ps = 33_333_333;
     assert_eq!(same_with(&limit, &[2, 4]).ending, Ending::TimeLimit);
 
-    // A long time without anything in it, and two flows at one instant after it.
+    // A long idle time, and two flows that start at the same instant after it.
     let mut idle = bfc(leaf_spine(4, 2, 4), flows(3, 16, 20));
     idle.flows.push(flow(35, 40 * MS + 1, 0, 15, 3000));
     idle.flows.push(flow(36, 40 * MS + 1, 14, 1, 3000));
     assert_eq!(same_with(&idle, &[2, 4]).ending, Ending::Drained);
 
-    // Lost for good: nobody sends again.
+    // Lost packets are never retransmitted, so the run stalls.
     let mut stalled = line_rate(shapes().pop().unwrap().1, flows(3, 16, 400));
     stalled.nic.recovery = Recovery::NONE;
     let outcome = same_with(&stalled, &[2, 4]);
@@ -376,7 +377,7 @@ fn a_run_ends_at_the_same_time_whatever_ends_it() {
     ring.until_ps = 20 * MS;
     same_with(&ring, &[2, 3]);
 
-    // The user, at a probe.
+    // The user interrupts the run at a probe.
     let interrupted = |asked| {
         let mut setup = hpcc(leaf_spine(4, 2, 4), flows(3, 16, 400));
         setup.threads = forced(asked);
@@ -393,7 +394,7 @@ fn a_run_ends_at_the_same_time_whatever_ends_it() {
     assert_eq!(interrupted(1), interrupted(4));
 }
 
-/// A mistake of the engine on any thread ends the run; nobody waits for ever.
+/// If any thread of the engine panics, the run ends, and no thread waits without end.
 // KER-12
 #[test]
 fn a_thread_that_breaks_down_takes_the_run_with_it() {
@@ -417,7 +418,7 @@ fn a_thread_that_breaks_down_takes_the_run_with_it() {
     }
 }
 
-/// Switches in a circle, two hosts on each.
+/// A ring of switches with two hosts each.
 fn ring(switches: u32) -> TopologySpec {
     let hosts = 2 * switches;
     let access = (0..hosts).map(|host| (host, hosts + host / 2, LINK));
@@ -432,7 +433,8 @@ fn ring(switches: u32) -> TopologySpec {
 // ENG-12
 #[test]
 fn very_many_flows_are_told_in_stretches() {
-    // More at one instant than are told ahead, and as many again spread over the time after it.
+    // More flows at one instant than are generated in advance, and the same number spread over the
+    // time after it.
     let many = 70_000u32;
     let start = |id: u32| u64::from(id.saturating_sub(many)) * 20 * NS;
     let flows = (0..2 * many)
@@ -488,10 +490,10 @@ fn one_thread_does_it_where_several_would_not_be_faster_and_says_why() {
 #[test]
 fn windows_with_little_to_do_are_done_by_one_thread_and_change_nothing() {
     if std::thread::available_parallelism().map_or(1, std::num::NonZero::get) < 2 {
-        return; // here one thread does it all in any case
+        return; // this machine has too few processors
     }
     let mut flows = flows(3, 64, 400);
-    // Few and slow, then many at once, then few again.
+    // Few slow flows, then many at the same time, then few again.
     flows.retain(|f| f.start_ps >= 20 * US);
     flows.insert(0, flow(0, 0, 0, 63, 20_000));
     flows.push(flow(0, 800 * US, 63, 0, 20_000));
@@ -516,8 +518,8 @@ fn windows_with_little_to_do_are_done_by_one_thread_and_change_nothing() {
     assert_eq!(keep.buffers, kept.buffers);
 }
 
-/// A connected network of switches by chance, with links of all lengths and speeds, and one or two
-/// hosts on most.
+/// A random connected network of switches, with links of all lengths and rates, and one or two
+/// hosts on most switches.
 fn random_network(seed: u64) -> TopologySpec {
     let mut random = Stream::new(seed, 1, Purpose::Test);
     let switches = 3 + random.below(8) as u32;
@@ -534,7 +536,7 @@ fn random_network(seed: u64) -> TopologySpec {
     for (host, &switch) in (0..).zip(&on) {
         links.push((host, hosts + switch, link()));
     }
-    // A tree, and as many links more.
+    // A spanning tree, and the same number of additional links.
     let mut pairs: Vec<(u32, u32)> = (1..switches).map(|s| (s / 2, s)).collect();
     pairs.extend((1..switches).map(|s| (s * 7 % switches, (s * 5 + 2) % switches)));
     pairs.retain(|(a, b)| a != b);
@@ -567,11 +569,12 @@ fn large_networks_have_lanes_and_small_ones_and_those_that_need_one_order_have_n
         lanes,
         ..hpcc(fat_tree(20), flows(3, 2000, 100))
     };
-    // 2000 ports of hosts and 20 of each of 500 switches.
+    // 2000 ports of hosts, and 20 ports on each of 500 switches.
     let (lanes, digest) = run(large(None));
     assert_eq!(lanes, 11);
     assert_eq!(run(large(Some(1))), (1, digest));
-    // 1024 ports of hosts and 16 of each of 320 switches: fewer than 8192.
+    // 1024 ports of hosts, and 16 ports on each of 320 switches: fewer than the 8192 ports for
+    // lanes.
     assert_eq!(run(hpcc(fat_tree(16), flows(3, 1024, 100))).0, 1);
     let small = hpcc(fat_tree(4), flows(3, 16, 100));
     assert_eq!(run(small.clone()).0, 1);

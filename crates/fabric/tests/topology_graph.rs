@@ -1,4 +1,5 @@
-//! Shapes, numbering, names, errors, capacities. Rules TOP-01 to TOP-06, TOP-12, TOP-13.
+//! Topologies: node IDs, ports, names, errors and capacities. Rules TOP-01 to TOP-06, TOP-12,
+//! TOP-13.
 
 use dataplane::units::{Rate, US};
 use fabric::topology::{
@@ -78,7 +79,7 @@ fn error(spec: &TopologySpec) -> TopologyError {
     spec.build().expect_err("this topology must be refused")
 }
 
-/// Names of the nodes at a node's ports, in order.
+/// Returns the names of the neighbours of a node, in the order of its ports.
 fn peers(graph: &Graph, name: &str) -> Vec<String> {
     let node = graph.find(name).expect("the node exists");
     graph
@@ -104,7 +105,7 @@ fn every_shape_has_the_nodes_and_links_that_it_should() {
         counts(&build(&leaf_spine(8, 8, 16))),
         [128, 16, 128 + 64, 8]
     );
-    // The HPCC paper's: 20 ToRs, 20 aggregation switches, 16 cores, 320 servers.
+    // The network of the HPCC paper: 20 ToRs, 20 aggregation switches, 16 cores, 320 servers.
     assert_eq!(
         counts(&build(&clos(5, 4, 4, 16, 16))),
         [320, 56, 320 + 80 + 80, 20]
@@ -116,7 +117,7 @@ fn every_shape_has_the_nodes_and_links_that_it_should() {
             [hosts, 5 * k * k / 4, 3 * hosts, k * k / 2]
         );
     }
-    // The Floodgate paper's fat-tree.
+    // The fat-tree of the Floodgate paper.
     assert_eq!(counts(&build(&fat_tree(8))), [128, 80, 384, 32]);
 }
 
@@ -298,7 +299,8 @@ fn a_dual_homed_host_has_an_endpoint_for_each_port() {
             .collect::<Vec<_>>(),
         [0, 1, 1, 0, 1]
     );
-    // TOP-13: hosts on the same switches share a rack, whichever port is the first.
+    // TOP-13: hosts that are connected to the same switches are in one rack, in any order of their
+    // ports.
     assert_eq!(
         (0..3)
             .map(|h| graph.rack_of(NodeId::new(h)))
@@ -312,12 +314,12 @@ fn a_dual_homed_host_has_an_endpoint_for_each_port() {
 
 #[test]
 fn ports_of_listed_links_go_down_then_sideways_then_up() {
-    // TOP-03, TOP-04: top is listed first, the hosts last.
+    // TOP-03, TOP-04: the links of `top` are listed first, those of the hosts last.
     let lines = [(5, 2), (5, 3), (5, 4), (2, 3), (3, 4), (1, 3), (0, 2)];
     let graph = build(&links(&["a", "b"], &["s", "t", "u", "top"], &lines));
     assert_eq!(peers(&graph, "s"), ["a", "t", "top"]);
     assert_eq!(peers(&graph, "t"), ["b", "s", "top", "u"]);
-    // u has no hosts: one link away from t, so level with top.
+    // `u` has no hosts and is one link away from `t`, so it is in the same tier as `top`.
     assert_eq!(peers(&graph, "u"), ["t", "top"]);
     assert_eq!(peers(&graph, "top"), ["s", "t", "u"]);
     assert_eq!(
@@ -472,7 +474,7 @@ fn wrong_lists_of_links_are_refused() {
 
 #[test]
 fn hosts_are_no_bridge_between_switches() {
-    // TOP-06: a is on both switches, but b and c cannot talk through it.
+    // TOP-06: `a` is connected to both switches, but `b` and `c` cannot communicate through it.
     let spec = links(
         &["a", "b", "c"],
         &["x", "y"],
@@ -484,7 +486,7 @@ fn hosts_are_no_bridge_between_switches() {
         from: "b".into(),
     };
     assert_eq!(error(&spec), expected);
-    // With ports on y of its own, b reaches both.
+    // With a port at `y`, `b` reaches both other hosts.
     let spec = links(
         &["a", "b", "c"],
         &["x", "y"],
@@ -494,7 +496,7 @@ fn hosts_are_no_bridge_between_switches() {
         build(&spec).plane_of(LinkId::new(0)),
         build(&spec).plane_of(LinkId::new(2))
     );
-    // A switch between a host and nobody is a mistake.
+    // A switch that is not between two hosts is an error.
     let spec = links(&["a", "b"], &["x", "y"], &[(0, 2), (1, 2), (1, 3)]);
     let expected = TopologyError::StraySwitch { switch: "y".into() };
     assert_eq!(error(&spec), expected);
@@ -525,7 +527,7 @@ fn parallel_links_have_ports_and_names_of_their_own() {
         let ports = graph.links_of(node);
         ports.map(|index| graph.port_name(index)).collect()
     };
-    // Both ends count the links in the order of the list.
+    // Both ends number parallel links in the order of the list.
     assert_eq!(names(NodeId::new(0)), ["a->x#1", "a->x#2"]);
     assert_eq!(names(NodeId::new(1)), ["b->y"]);
     assert_eq!(
@@ -572,7 +574,7 @@ fn capacities_count_each_link_once() {
         (Ok(700), Ok(40))
     );
     assert_eq!(core(&leaf_spine(8, 4, 16)), Ok(8 * 4 * 400));
-    // Links from the ToRs upward; the cores' links (800 Gbps) do not count.
+    // The links from the ToRs upward count. The links of the cores (800 Gbit/s) do not.
     assert_eq!(core(&clos(5, 4, 4, 16, 16)), Ok(20 * 4 * 400));
     assert_eq!(hosts(&clos(5, 4, 4, 16, 16)), Ok(32_000));
     assert_eq!(core(&fat_tree(4)), Ok(1_600));
@@ -588,7 +590,7 @@ fn the_crossing_fraction_is_exact() {
     let inter = |spec: &TopologySpec| build(spec).crossing_fraction(PairScope::InterRack);
     assert_eq!(any(&star(4)), Ok(0.0));
     assert_eq!(inter(&star(4)), Err(TopologyError::OneRack));
-    // 128 hosts in racks of 16: 112 of the other 127 lie elsewhere.
+    // 128 hosts in racks of 16: 112 of the other 127 hosts are in other racks.
     assert_eq!(any(&leaf_spine(8, 8, 16)), Ok(112.0 / 127.0));
     assert_eq!(inter(&leaf_spine(8, 8, 16)), Ok(1.0));
     // 3 and 4 hosts: 2 * 3 * 4 of 7 * 6 ordered pairs.
@@ -599,7 +601,8 @@ fn the_crossing_fraction_is_exact() {
         &["x", "y"],
         &[(0, 3), (0, 4), (1, 3), (2, 4), (3, 4)],
     );
-    // No two of them hang on the same switches, though a shares one with each of the others.
+    // No two hosts have the same set of switches, although `a` shares one switch with each other
+    // host.
     assert_eq!(any(&dual), Ok(1.0));
 }
 
@@ -740,7 +743,7 @@ fn links_between_hosts_are_planes_of_their_own() {
     let racks: Vec<u32> = (0..4).map(|host| ring.rack_of(NodeId::new(host))).collect();
     assert_eq!(racks, [0, 1, 2, 3], "hosts without a switch share no rack");
     assert_eq!(ring.capacity_bps(CapacityOf::Hosts), Ok(800_000_000_000));
-    // With a switch beside the cable all three are joined.
+    // With a switch in addition to the host-to-host link, all three hosts are connected.
     let mixed = build(&links(
         &["a", "b", "c"],
         &["x"],

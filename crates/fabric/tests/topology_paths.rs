@@ -1,4 +1,5 @@
-//! What a pair can expect of the empty network. Rules TOP-10, TOP-11, TOP-14 to TOP-16.
+//! RTTs, BDPs and ideal FCTs of pairs of hosts in an empty network. Rules TOP-10, TOP-11, TOP-14 to
+//! TOP-16.
 
 use fabric::LinkId;
 use std::sync::Arc;
@@ -55,7 +56,7 @@ fn hpcc() -> Arc<Graph> {
     })
 }
 
-/// Hosts `h0`.., switches `s0`..
+/// Hosts `h0`, `h1`, … and switches `s0`, `s1`, … with listed links.
 fn links(hosts: u32, switches: u32, lines: Vec<(u32, u32, LinkSpec)>) -> Arc<Graph> {
     let spec = TopologySpec::Links {
         hosts: (0..hosts).map(|i| format!("h{i}")).collect(),
@@ -65,7 +66,7 @@ fn links(hosts: u32, switches: u32, lines: Vec<(u32, u32, LinkSpec)>) -> Arc<Gra
     Arc::new(spec.build().unwrap_or_else(|error| panic!("{error}")))
 }
 
-/// Every packet at every link, one by one: when the last one has arrived.
+/// Returns the arrival of the last packet, computed packet by packet and link by link.
 fn naive_received_ps(hops: &[(Rate, Time)], bytes: u64, mtu: u16, header: u16) -> Time {
     let mut arrivals = Vec::new();
     let mut rest = bytes;
@@ -99,7 +100,8 @@ fn any_hops() -> impl Strategy<Value = Vec<(Rate, Time)>> {
 }
 
 proptest! {
-    /// TOP-14: the closed form is the tandem of queues, to the picosecond.
+    /// TOP-14: the closed form agrees with a packet-by-packet simulation of the links, to the
+    /// picosecond.
     #[test]
     fn the_closed_form_is_the_packet_by_packet_tandem(
         hops in any_hops(),
@@ -118,7 +120,7 @@ fn ideal_times_by_hand() {
     // TOP-14. 1048 bytes at 100 Gbps take 83 840 ps.
     let full = 83_840;
     let mut paths = Paths::new(bfc());
-    // In the rack: two links; across: four.
+    // Two links within a rack, four links between racks.
     assert_eq!(
         paths.ideal_received_ps(LinkId::new(0), LinkId::new(1), 1_000, FRAMES),
         2 * full + 2 * US
@@ -129,15 +131,16 @@ fn ideal_times_by_hand() {
     );
     let long = paths.ideal_received_ps(LinkId::new(0), LinkId::new(16), 10_000_000, FRAMES);
     assert_eq!(long, 10_003 * full + 4 * US);
-    // 1000 + 500 payload bytes: the short packet (43 840 ps) waits for the full one at each switch.
+    // 1000 + 500 payload bytes: the short packet (43 840 ps) waits for the full packet at each
+    // switch.
     let short = paths.ideal_received_ps(LinkId::new(0), LinkId::new(1), 1_500, FRAMES);
     assert_eq!(short, 2 * full + 43_840 + 2 * US);
-    // One byte: a header and that byte.
+    // A flow of one byte: the header and the byte.
     assert_eq!(
         paths.ideal_received_ps(LinkId::new(0), LinkId::new(1), 1, FRAMES),
         2 * 49 * 80 + 2 * US
     );
-    // TOP-15: an ACK of 60 bytes takes 4 800 ps a link.
+    // TOP-15: an ACK of 60 bytes takes 4 800 ps per link.
     let acked = paths.ideal_acked_ps(LinkId::new(0), LinkId::new(16), 10_000_000, FRAMES);
     assert_eq!(acked, long + 4 * 4_800 + 4 * US);
     assert_eq!(paths.hops(LinkId::new(0), LinkId::new(16)), 4);
@@ -152,7 +155,8 @@ fn a_slow_link_in_the_middle_sets_the_pace() {
         core: link(40),
     };
     let mut paths = Paths::new(graph(&spec));
-    // 1048 bytes at 40 Gbps take 209 600 ps; 100 packets, the first passes two fast links too.
+    // 1048 bytes at 40 Gbit/s take 209 600 ps. There are 100 packets, and the first one also passes
+    // two fast links.
     let expected = 100 * 209_600 + 2 * 83_840 + 3 * US;
     assert_eq!(
         paths.ideal_received_ps(LinkId::new(0), LinkId::new(2), 100_000, FRAMES),
@@ -170,7 +174,8 @@ fn a_slow_link_in_the_middle_sets_the_pace() {
 
 #[test]
 fn base_round_trips_of_the_papers_networks() {
-    // TOP-10, BFC paper section 6.1: at most 8 µs, propagation only; one hop 2 µs.
+    // TOP-10, BFC paper section 6.1: an RTT of at most 8 µs (propagation only), and 2 µs over one
+    // hop.
     let bfc = bfc();
     let mut paths = Paths::new(Arc::clone(&bfc));
     assert_eq!(paths.max_base_rtt_ps(0, 0), 8 * US);
@@ -185,7 +190,7 @@ fn base_round_trips_of_the_papers_networks() {
         paths.base_rtt_ps(LinkId::new(0), LinkId::new(127), 1_048, 60),
         8 * US + 4 * (83_840 + 4_800)
     );
-    // TOP-11: 8 µs at 100 Gbps are 100 kB.
+    // TOP-11: 8 µs at 100 Gbit/s are 100 kB.
     assert_eq!(
         paths.bdp_bytes(LinkId::new(0), LinkId::new(127), 0, 0),
         100_000
@@ -195,7 +200,7 @@ fn base_round_trips_of_the_papers_networks() {
         (8_354_560u64 * 100).div_euclid(8_000)
     );
 
-    // HPCC paper section 5.1: 12 µs, here with serialisation on top (1090 bytes with INT).
+    // HPCC paper section 5.1: 12 µs, here plus the transmission time of 1090 bytes (with INT).
     let mut paths = Paths::new(hpcc());
     assert_eq!(paths.max_base_rtt_ps(0, 0), 12 * US);
     let serialised = 2 * (87_200 + 4_800) + 4 * (21_800 + 1_200);
@@ -204,13 +209,13 @@ fn base_round_trips_of_the_papers_networks() {
         12 * US + serialised
     );
     assert_eq!(paths.max_base_rtt_ps(1_090, 60), 12 * US + serialised);
-    // Own rack, own pod, another pod.
+    // Hosts in the same rack, in the same pod and in another pod.
     let rtts = [15, 16, 64].map(|dst| paths.base_rtt_ps(LinkId::new(0), LinkId::new(dst), 0, 0));
     assert_eq!(rtts, [4 * US, 8 * US, 12 * US]);
     assert!((0..320).all(|dst| paths.alternatives(LinkId::new(7), LinkId::new(dst)).len() == 1));
 }
 
-/// Largest base round trip, pair by pair.
+/// Returns the largest base RTT, computed for every pair.
 fn slow_max_rtt_ps(graph: &Arc<Graph>, frame: u16, ack: u16) -> Time {
     let mut paths = Paths::new(Arc::clone(graph));
     let mut longest = 0;
@@ -290,7 +295,7 @@ fn one_rack_stands_for_all_where_all_are_alike() {
     }
 }
 
-/// The same network as a list of links.
+/// Returns the same network as a list of links, without its regular structure.
 fn as_links(graph: &Graph) -> Arc<Graph> {
     let mut lines = Vec::new();
     for node in graph.node_ids() {
@@ -311,7 +316,8 @@ fn as_links(graph: &Graph) -> Arc<Graph> {
 
 #[test]
 fn a_regular_shape_answers_like_its_list_of_links() {
-    // TOP-17: symmetry is used for the one and not for the other. Also TOP-03: equal ports.
+    // TOP-17: the regular topology uses symmetry, the list of links does not. TOP-03: both have
+    // equal ports.
     let clos = TopologySpec::Clos {
         pods: 3,
         tors_per_pod: 2,
@@ -372,7 +378,7 @@ fn a_regular_shape_answers_like_its_list_of_links() {
     }
 }
 
-/// Links of all shortest paths between two endpoints, found by following the routes.
+/// Returns the links of all shortest paths between two endpoints, found by following the routes.
 fn all_paths(graph: &Graph, tables: &[Routes], src: u32, dst: u32) -> Vec<Vec<(Rate, Time)>> {
     let first = graph.port(LinkId::from_bits(src));
     let switch = graph.switch_of(LinkId::from_bits(src));
@@ -401,7 +407,7 @@ fn all_paths(graph: &Graph, tables: &[Routes], src: u32, dst: u32) -> Vec<Vec<(R
 }
 
 prop_compose! {
-    /// A small connected network whose links differ in rate and delay; hosts have one or two ports.
+    /// A small connected network whose links differ in rate and delay. Hosts have one or two ports.
     fn networks()(
         switches in 1u32..9,
         hosts in 2u32..7,
@@ -435,7 +441,8 @@ prop_compose! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(120))]
 
-    /// TOP-10, TOP-14 to TOP-16: of all shortest paths the fastest, for short and for long flows.
+    /// TOP-10, TOP-14 to TOP-16: the ideal FCT is that of the fastest shortest path, for short and
+    /// for long flows.
     #[test]
     fn the_ideal_is_the_fastest_of_all_shortest_paths(graph in networks()) {
         let tables = routes(&graph, 1, PathChoice::Flow).expect("routes");
@@ -460,7 +467,7 @@ proptest! {
         }
     }
 
-    /// TOP-10: the largest base round trip is exact, dual-homed hosts and unequal links included.
+    /// TOP-10: the largest base RTT is exact, even with dual-homed hosts and unequal links.
     #[test]
     fn the_largest_base_rtt_is_that_of_the_slowest_pair(graph in networks()) {
         let expected = slow_max_rtt_ps(&graph, 1_048, 60);
@@ -470,7 +477,8 @@ proptest! {
 
 #[test]
 fn two_hosts_that_share_both_switches_are_not_their_own_farthest_pair() {
-    // TOP-10: h0's two ports are the slowest of both switches, but h0 does not talk to itself.
+    // TOP-10: the two ports of h0 have the slowest links of both switches, but h0 does not send to
+    // itself.
     let slow = LinkSpec {
         rate: Rate::from_gbps(100),
         delay_ps: 50 * US,
@@ -483,13 +491,14 @@ fn two_hosts_that_share_both_switches_are_not_their_own_farthest_pair() {
         (2, 3, link(100)),
     ];
     let mut paths = Paths::new(links(2, 2, lines));
-    // From h0's port at s1 over s0 to h1.
+    // From h0's port at s1 through s0 to h1.
     assert_eq!(paths.max_base_rtt_ps(0, 0), 2 * (50 + 1 + 1) * US);
 }
 
 #[test]
 fn short_flows_take_the_near_path_and_long_ones_the_fast_one() {
-    // TOP-16: s0 and s1 are joined by a fast far way over s2 and a slow near one over s3.
+    // TOP-16: s0 and s1 are connected by a long, fast path through s2 and a short, slow path
+    // through s3.
     let far = LinkSpec {
         rate: Rate::from_gbps(100),
         delay_ps: 50 * US,
@@ -510,7 +519,7 @@ fn short_flows_take_the_near_path_and_long_ones_the_fast_one() {
     ];
     let mut paths = Paths::new(links(2, 4, lines));
     assert_eq!(paths.alternatives(LinkId::new(0), LinkId::new(1)).len(), 2);
-    // 1048 bytes: 83 840 ps at 100 Gbps, 838 400 ps at 10 Gbps.
+    // A frame of 1048 bytes takes 83 840 ps at 100 Gbit/s, and 838 400 ps at 10 Gbit/s.
     assert_eq!(
         paths.ideal_received_ps(LinkId::new(0), LinkId::new(1), 1_000, FRAMES),
         2 * 83_840 + 2 * 838_400 + 4 * US
@@ -523,7 +532,7 @@ fn short_flows_take_the_near_path_and_long_ones_the_fast_one() {
         paths.bottleneck(LinkId::new(0), LinkId::new(1)),
         Rate::from_gbps(100)
     );
-    // The round trip of one frame takes the near way both times.
+    // The RTT of one frame uses the short path in both directions.
     assert_eq!(
         paths.base_rtt_ps(LinkId::new(0), LinkId::new(1), 0, 0),
         8 * US
@@ -532,7 +541,7 @@ fn short_flows_take_the_near_path_and_long_ones_the_fast_one() {
 
 #[test]
 fn too_many_incomparable_paths_are_summed_up_from_below() {
-    // TOP-16: forty ways, each a little faster and a little longer than the one before.
+    // TOP-16: forty paths, each a little faster and a little longer than the one before.
     let way = |i: u32| LinkSpec {
         rate: Rate::from_gbps(10 + u64::from(i)),
         delay_ps: US * (1 + Time::from(i)),
@@ -552,7 +561,7 @@ fn too_many_incomparable_paths_are_summed_up_from_below() {
     let tables = routes(&graph, 1, PathChoice::Flow).expect("routes");
     let mut many = Paths::new(Arc::clone(&graph));
     assert!(many.alternatives(LinkId::new(0), LinkId::new(1)).len() <= 32);
-    // No lower than link by link the best of all ways.
+    // The bound is the best rate and delay of all paths, link by link.
     let best = (Rate::from_gbps(49), US);
     let end = (Rate::from_gbps(100), US);
     for bytes in [1, 10_000, 1_000_000] {
@@ -574,7 +583,7 @@ fn absurd_flows_saturate() {
         Time::MAX
     );
     assert_eq!(path.ideal_received_ps(u64::MAX, 0, 0), Time::MAX);
-    // Nothing to send is a header on its way.
+    // A flow of 0 bytes is one packet with only a header.
     let path = PathProfile {
         hops: vec![(Rate::from_gbps(100), US)],
     };

@@ -1,4 +1,5 @@
-//! Routes: shortest, complete, balanced, the same for the same seed. Rules TOP-07 to TOP-09, and TOP-22.
+//! Routes are shortest paths, complete, balanced, and equal for equal seeds. Rules TOP-07 to
+//! TOP-09, and TOP-22.
 
 use dataplane::config::PathChoice;
 use dataplane::hash::mix32;
@@ -54,7 +55,7 @@ fn fat_tree(k: u32) -> Graph {
     spec.build().expect("a good topology")
 }
 
-/// Hosts `h0`.., switches `s0`..
+/// Hosts `h0`, `h1`, … and switches `s0`, `s1`, … with listed links.
 fn links(hosts: u32, switches: u32, lines: &[(u32, u32)]) -> TopologySpec {
     TopologySpec::Links {
         hosts: (0..hosts).map(|i| format!("h{i}")).collect(),
@@ -72,7 +73,8 @@ fn packet(dst: u32, hash: u32, psn: u32) -> Packet {
     }
 }
 
-/// Switches that a packet passes from endpoint to endpoint; panics where it is lost or loops.
+/// Returns the switches on the path of a packet between two endpoints. Panics if the packet is lost
+/// or loops.
 fn path_of(graph: &Graph, tables: &[Routes], src: u32, packet: &Packet) -> Vec<u32> {
     let mut at = graph.port(LinkId::from_bits(src));
     let mut passed = Vec::new();
@@ -96,7 +98,7 @@ fn path_of(graph: &Graph, tables: &[Routes], src: u32, packet: &Packet) -> Vec<u
     }
 }
 
-/// Switches on a shortest path between two switches, from first principles.
+/// Returns the distance of each switch from switch `from`, computed by a simple search.
 fn distances(graph: &Graph, from: u32) -> Vec<usize> {
     let mut distance = vec![usize::MAX; graph.switches() as usize];
     distance[from as usize] = 0;
@@ -133,7 +135,7 @@ fn check_all_pairs(graph: &Graph, choice: PathChoice, draws: u32) {
 
 #[test]
 fn every_host_reaches_every_host_on_a_shortest_path() {
-    // TOP-07, per flow and per packet.
+    // TOP-07: with a path per flow and with a path per packet.
     let star = TopologySpec::Star {
         hosts: 9,
         link: link(),
@@ -164,7 +166,7 @@ fn every_host_reaches_every_host_on_a_shortest_path() {
         star,
         dumbbell.build().expect("a dumbbell"),
         leaf_spine(5, 3, 4),
-        // More than two batches of searches.
+        // These networks need more than two batches of 64 searches.
         leaf_spine(130, 2, 1),
         clos(3, 2, 2, 4, 3),
         fat_tree(4),
@@ -194,7 +196,8 @@ fn the_hpcc_clos_has_the_paths_that_its_wiring_gives() {
     let graph = clos(5, 4, 4, 16, 16);
     let tables = routes(&graph, 1, PathChoice::Flow).expect("routes");
     let set = |switch, host| set_of(&graph, &tables, switch, host).to_vec();
-    // tor0 is in pod 0 with tor1 to tor3; 64 hosts per pod; 16 down-ports come first.
+    // `tor0` is in pod 0 with `tor1` to `tor3`. A pod has 64 hosts. The 16 ports to hosts come
+    // first.
     assert_eq!(
         set("tor0", "host16"),
         [16, 17, 18, 19],
@@ -209,7 +212,7 @@ fn the_hpcc_clos_has_the_paths_that_its_wiring_gives() {
     );
     assert_eq!(set("core0", "host64"), [1], "down to pod 1");
     assert_eq!(set("core15", "host319"), [4], "down to pod 4");
-    // Few distinct sets, however many groups.
+    // A switch has few distinct sets of ports, even with many groups.
     let sets = |name| tables[switch_named(&graph, name)].sets().len();
     assert_eq!(
         [sets("tor0"), sets("agg0"), sets("core0")],
@@ -229,7 +232,7 @@ fn a_fat_tree_of_four_routes_as_drawn_by_hand() {
     for (host, port) in [("host0", 0), ("host5", 1), ("host10", 2), ("host15", 3)] {
         assert_eq!(set("core2", host), [port]);
     }
-    // The own switch knows the endpoint's port.
+    // The switch of an endpoint has a route to the port of the endpoint.
     let edge0 = &tables[0];
     assert_eq!(
         [0, 1, 2].map(|host| edge0.is_own(host)),
@@ -295,7 +298,8 @@ s5: h2 h3 s4 s3 | s0 by [3] | s4 by [2] | s5 by []
 
 #[test]
 fn a_dual_homed_endpoint_is_reached_through_its_own_switch_only() {
-    // h0 hangs on s0 (endpoint 0) and s1 (endpoint 1), h1 on s2 (endpoint 2); s2 is linked to both.
+    // h0 is connected to s0 (endpoint 0) and s1 (endpoint 1), h1 to s2 (endpoint 2). s2 is linked
+    // to both.
     let graph = links(2, 3, &[(0, 2), (0, 3), (1, 4), (2, 4), (3, 4)])
         .build()
         .expect("dual-homed");
@@ -303,10 +307,11 @@ fn a_dual_homed_endpoint_is_reached_through_its_own_switch_only() {
     for hash in 0..200 {
         assert_eq!(path_of(&graph, &tables, 2, &packet(0, hash, 0)), [2, 0]);
         assert_eq!(path_of(&graph, &tables, 2, &packet(1, hash, 0)), [2, 1]);
-        // From one port of h0 to h1: never through h0 itself.
+        // A path from one port of h0 to h1 never passes h0 itself.
         assert_eq!(path_of(&graph, &tables, 0, &packet(2, hash, 0)), [0, 2]);
     }
-    // The other switch of h0 does not deliver what is meant for the first one's port.
+    // s1, the other switch of h0, forwards packets for endpoint 0 to another switch instead of to
+    // h0.
     assert_eq!(tables[1].port(&packet(0, 5, 0), || 0), Some(1));
     let endpoints = tables[0].endpoints();
     assert_eq!(
@@ -330,7 +335,7 @@ fn parallel_links_are_paths_of_their_own() {
     assert_eq!(set_of(&graph, &tables, "s0", "h1"), [1, 2, 3]);
 }
 
-/// Pearson's statistic of counts that should all be alike.
+/// Returns Pearson's chi-squared statistic of counts with equal expected values.
 fn chi_square(counts: &[u32]) -> f64 {
     let mean = counts.iter().sum::<u32>() as f64 / counts.len() as f64;
     counts
@@ -341,9 +346,9 @@ fn chi_square(counts: &[u32]) -> f64 {
 
 #[test]
 fn flows_spread_evenly_over_all_paths() {
-    // TOP-08, TOP-09: the two choices of a path (aggregation switch, core) must be independent of
-    // each other, or half of the paths would stay unused. 16 paths, 15 degrees of freedom: 37.7 is
-    // passed by chance once in a thousand times; the seeds are fixed.
+    // TOP-08, TOP-09: the choices of aggregation switch and core must be independent. Otherwise
+    // half of the paths would be unused. There are 16 paths, so 15 degrees of freedom; the value
+    // 37.7 is exceeded with a probability of 1/1000. The seeds are fixed.
     let graph = fat_tree(8);
     let path = |passed: &[u32]| (passed[2] - 64) as usize;
     for seed in 1..=5 {
@@ -356,7 +361,7 @@ fn flows_spread_evenly_over_all_paths() {
         }
         assert!(chi_square(&counts) < 37.7, "seed {seed}: {counts:?}");
     }
-    // One flow: one path under ECMP, all paths under spraying.
+    // One flow uses one path under ECMP, and all paths under spraying.
     let tables = routes(&graph, 1, PathChoice::Flow).expect("routes");
     let core = |psn| path(&path_of(&graph, &tables, 0, &packet(127, 12_345, psn)));
     assert!((0..1_000).all(|psn| core(psn) == core(0)));
@@ -382,12 +387,13 @@ fn seeds_differ_by_switch_and_run_and_nothing_else() {
     distinct.sort_unstable();
     distinct.dedup();
     assert_eq!(distinct.len(), 20);
-    // A switch's seed does not depend on the size of the network.
+    // The hash seed of a switch does not depend on the size of the network.
     let larger = routes(&fat_tree(6), 1, PathChoice::Flow).expect("routes");
     assert_eq!(larger[3].seed, seeds(1)[3]);
 }
 
-/// In a regular shape every switch knows its routes by formula, and they are those of its table.
+/// In a regular topology every switch computes its routes by a formula. They are equal to those of
+/// a table.
 // TOP-08, TOP-22
 #[test]
 fn regular_shapes_are_routed_by_formula() {
@@ -411,7 +417,7 @@ fn regular_shapes_are_routed_by_formula() {
             }
         }
     }
-    // Two hosts on one switch, one on the other: tables.
+    // Two hosts on one switch and one host on the other are not regular, so switches have tables.
     let lines = [(0, 3), (1, 3), (2, 4), (3, 4)];
     let graph = links(3, 2, &lines).build().expect("a network");
     let routes = routes(&graph, 1, PathChoice::Flow).expect("routes");
@@ -470,8 +476,8 @@ fn a_hundred_thousand_hosts_are_routed() {
 }
 
 prop_compose! {
-    /// A connected network: a random tree over the switches, more links between them (parallel
-    /// ones too), hosts with one or two ports.
+    /// A connected network: a random tree of switches, additional links between them (also parallel
+    /// ones), and hosts with one or two ports.
     fn networks()(
         switches in 1u32..90,
         hosts in 2u32..100,
@@ -493,7 +499,7 @@ prop_compose! {
                 lines.push((host, hosts + below(switches)));
             }
         }
-        // Leaves of the tree without hosts are still switches that hosts can reach.
+        // Leaves of the tree without hosts are also switches that hosts can reach.
         links(hosts, switches, &lines)
             .build()
             .expect("a connected network")
@@ -503,7 +509,8 @@ prop_compose! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// TOP-07, TOP-08: the sets are exactly the ports of a naive search, in ascending order.
+    /// TOP-07, TOP-08: the sets are exactly the ports that a naive search finds, in ascending
+    /// order.
     #[test]
     fn sets_are_those_of_a_naive_search(graph in networks()) {
         let tables = routes(&graph, 1, PathChoice::Flow).expect("routes");

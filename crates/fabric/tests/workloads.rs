@@ -1,5 +1,5 @@
-//! Workloads on hosts: collectives take the time of their closed forms, on any number of threads the
-//! same, whatever runs them.
+//! Workloads on hosts: the times of collectives agree with closed forms, and are equal for any
+//! number of threads.
 
 use crate::common::*;
 use dataplane::config::{Admission, IrnConfig, PathChoice, Recovery};
@@ -28,7 +28,7 @@ const FRAMES: FrameSizes = FrameSizes {
     ack: 60,
 };
 
-/// What runs with workloads record.
+/// Rows that a run with workloads records.
 #[derive(Debug, Default, PartialEq)]
 struct Kept {
     flows: Vec<FlowRecord>,
@@ -55,7 +55,7 @@ fn jobs(jobs: Vec<Job>) -> Jobs {
     }
 }
 
-/// A job whose ranks have these operations, rank r on host r.
+/// Creates a job in which rank r runs on host r and has the operations `operations[r]`.
 fn job(operations: Vec<Vec<Operation>>, options: Options) -> Job {
     let ranks = operations.len() as u32;
     let workload = Workload {
@@ -79,8 +79,8 @@ fn job(operations: Vec<Vec<Operation>>, options: Options) -> Job {
     }
 }
 
-/// One collective of all ranks, whose sends end when the message is handed over, so that the end of
-/// the operation is that of the last message to arrive.
+/// Creates a job with one collective of all ranks. A send ends when the message is handed over, so
+/// the collective ends with the arrival of the last message.
 fn collective(kind: CollectiveKind, ranks: u32, bytes: u64, algorithm: &str) -> Job {
     let operation = Operation {
         work: Work::Collective(Box::new(Collective {
@@ -112,14 +112,14 @@ fn run(setup: &Setup, work: Vec<Job>) -> (Outcome, Kept) {
     run_on(setup, work, Threads::ONE)
 }
 
-/// Few ACKs, which share the links with data.
+/// A setup with few ACKs, because ACKs share the links with data.
 fn network(topology: TopologySpec) -> Setup {
     let mut setup = line_rate(topology, Vec::new());
     setup.nic.ack_every = 64;
     setup
 }
 
-/// How long one message takes alone between two ports of hosts.
+/// Returns the time that one message needs alone between two ports of hosts.
 fn alone(setup: &Setup, from: u32, to: u32, bytes: u64) -> Time {
     let graph = Arc::new(setup.topology.build().expect("a network"));
     Paths::new(graph).ideal_received_ps(
@@ -130,8 +130,8 @@ fn alone(setup: &Setup, from: u32, to: u32, bytes: u64) -> Time {
     )
 }
 
-/// The time of a ring of hosts 0 to n − 1 in which each part passes this many hops: that of the part whose hops
-/// take longest.
+/// Returns the time of a ring collective of hosts 0 to n − 1 in which each part passes `hops` hops.
+/// The part whose hops take longest determines it.
 fn ring_ps(setup: &Setup, n: u32, part_bytes: u64, hops: u32) -> Time {
     let hop = |from: u32| alone(setup, from, (from + 1) % n, part_bytes);
     let hop: Vec<Time> = (0..n).map(hop).collect();
@@ -139,14 +139,15 @@ fn ring_ps(setup: &Setup, n: u32, part_bytes: u64, hops: u32) -> Time {
     (0..n).map(way).max().expect("a ring")
 }
 
-/// The time of exchanges of S/2, S/4, … between hosts 0 to n − 1 at distances n/2, n/4, …; pairs at one distance are
-/// equally far from each other.
+/// Returns the time of exchanges of S/2, S/4, … between hosts 0 to n − 1 at distances n/2, n/4, …
+/// Pairs at one distance are equally far apart in the network.
 fn halving_ps(setup: &Setup, n: u32, bytes: u64) -> Time {
     let rounds = 1..=n.ilog2();
     rounds.map(|k| alone(setup, 0, n >> k, bytes >> k)).sum()
 }
 
-/// What a collective of hosts 0 to n − 1 takes, each with one port, where nothing but its own messages is in the way.
+/// Returns the time of a collective of hosts 0 to n − 1 with one port each, if only its own
+/// messages are in the network.
 // RNK-01, RNK-12, OPS-50, OPS-53, OPS-54, OPS-60
 fn closed_form_ps(
     setup: &Setup,
@@ -164,7 +165,7 @@ fn closed_form_ps(
     match algorithm {
         "ring" => ring_ps(setup, n, part, (n - 1) * all_reduce),
         "halving-doubling" => halving_ps(setup, n, bytes) * u64::from(all_reduce),
-        // All share the links: as long as one message with all the bytes.
+        // All messages share the links, so they take as long as one message with all bytes.
         "direct" => alone(setup, 0, 1, part * u64::from(n - 1)),
         "hierarchical:server=4" => {
             let inside = alone(setup, 0, 1, bytes / 4 * 3);
@@ -174,7 +175,7 @@ fn closed_form_ps(
     }
 }
 
-/// A fabric whose switches spread the packets of a message over all ways.
+/// A network whose switches spray the packets of a message over all paths.
 fn sprayed(topology: TopologySpec) -> Setup {
     let mut setup = network(topology);
     setup.switch.path = PathChoice::Packet;
@@ -182,20 +183,20 @@ fn sprayed(topology: TopologySpec) -> Setup {
     setup
 }
 
-/// A Clos of two tiers, 16 hosts below 4 leaves. Of its 8 spines half would do: what is spread by chance does not
-/// queue.
+/// A Clos of two tiers, with 16 hosts on 4 leaves. Half of its 8 spines would be sufficient, so
+/// randomly sprayed packets do not queue.
 fn two_tiers() -> Setup {
     sprayed(leaf_spine(4, 8, 4))
 }
 
-/// A Clos of three tiers, 16 hosts below 8 switches.
+/// A Clos of three tiers, with 16 hosts on 8 switches.
 const FAT_TREE: TopologySpec = TopologySpec::FatTree {
     k: 4,
     link: LINK,
     fabric_link: LINK,
 };
 
-/// Not below a closed form, and at most 1 % above.
+/// Checks that a time is at least `expected`, and at most 1 % larger.
 fn close_to(took: Time, expected: Time, what: &str) {
     assert!(took >= expected, "{what}: {took} ps, below {expected}");
     let most = expected + expected / 100;
@@ -264,7 +265,7 @@ fn collectives_over_a_clos_with_spraying_take_the_time_of_their_closed_forms() {
     }
 }
 
-// RNK-01, OPS-60: inside the servers over the scale-up domain, across over the rails.
+// RNK-01, OPS-60: data inside a server use the scale-up domain, data between servers the rails.
 #[test]
 fn a_hierarchical_all_reduce_takes_the_time_of_servers_and_rails() {
     let setup = network(RAILS);
@@ -275,7 +276,7 @@ fn a_hierarchical_all_reduce_takes_the_time_of_servers_and_rails() {
         "hierarchical:server=4",
     );
     let (_, kept) = run(&setup, vec![work]);
-    // Ports 2g and 2g + 1 are those of GPU g to its server's switch and to its leaf.
+    // Ports 2g and 2g + 1 of GPU g lead to the switch of its server and to its leaf.
     let (inside, across) = (alone(&setup, 0, 2, 6_000_000), alone(&setup, 1, 9, 500_000));
     close_to(
         took(&kept),
@@ -301,7 +302,7 @@ const RAILS: TopologySpec = TopologySpec::Servers(Servers {
     uplink: LINK,
 });
 
-// RNK-05: nothing of it depends on who does it.
+// RNK-05: the result does not depend on the thread that runs a rank.
 #[test]
 fn any_number_of_threads_gives_the_same() {
     let mut topologies = vec![leaf_spine(4, 2, 4), RAILS];
@@ -334,13 +335,13 @@ fn any_number_of_threads_gives_the_same() {
     }
 }
 
-/// The same work, with messages that share queue pairs or not.
+/// Returns the same job with messages that share queue pairs, or with a queue pair per message.
 fn pairs(mut work: Job, queue_pairs: QueuePairs) -> Job {
     Arc::make_mut(&mut work.workload).options.queue_pairs = queue_pairs;
     work
 }
 
-// RNK-15, NIC-52: also where packets are lost.
+// RNK-15, NIC-52: shared queue pairs work even if packets are lost.
 #[test]
 fn queue_pairs_that_messages_share_give_the_same_on_any_number_of_threads() {
     let mut digests = Vec::new();
@@ -373,7 +374,7 @@ fn queue_pairs_that_messages_share_give_the_same_on_any_number_of_threads() {
     assert_eq!(digests.len(), 4, "it makes a difference");
 }
 
-// RNK-15: as those of one connection do.
+// RNK-15: messages of one queue pair use one path, like messages of one connection.
 #[test]
 fn messages_of_a_queue_pair_take_one_path() {
     let links = |queue_pairs| {
@@ -387,7 +388,8 @@ fn messages_of_a_queue_pair_take_one_path() {
         let ups = (outcome.ports.iter()).filter(|port| {
             port.node == NodeId::new(2) && port.port >= 1 && port.tx_data_packets > 0
         });
-        // One after the other: the flow of each begins when the one before has sent everything.
+        // Messages are sent one after the other: the flow of a message begins when the previous
+        // flow has sent all bytes.
         let mut ends: Vec<Time> = kept.flows.iter().filter_map(|f| f.received_ps).collect();
         ends.sort_unstable();
         (ups.count(), *ends.first().expect("messages"))
@@ -416,7 +418,7 @@ fn channels_use_the_ports_of_their_rails() {
         }),
         Vec::new(),
     );
-    // Rank r is the first GPU of server r: its ports 1 and 2 are those of the NIC.
+    // Rank r is the first GPU of server r. Its ports 1 and 2 are those of the NIC.
     let on = |by_rail| {
         let ring = collective(CollectiveKind::AllReduce, 4, 800_000, "ring:channels=2");
         let work = Job {
@@ -477,7 +479,7 @@ fn calc(duration_ps: Time, after: &[u32]) -> Operation {
 // RNK-04, RNK-10, RNK-11
 #[test]
 fn long_computations_keep_a_run_alive_and_times_are_told_apart() {
-    // Rank 0 computes for a long time and sends; rank 1 waits, then computes.
+    // Rank 0 computes for a long time and then sends. Rank 1 waits, then computes.
     let setup = network(star(2));
     let bytes = 1_000_000;
     let operations = vec![
@@ -511,7 +513,7 @@ fn long_computations_keep_a_run_alive_and_times_are_told_apart() {
     );
 }
 
-// OPS-70, RNK-05: what is drawn depends on seed and rank, not on who computes it.
+// OPS-70, RNK-05: random delays depend on seed and rank, not on the thread.
 #[test]
 fn ranks_that_are_slow_by_chance_are_so_on_any_number_of_threads() {
     let by_chance = |by| Slow {
@@ -548,7 +550,8 @@ fn ranks_that_are_slow_by_chance_are_so_on_any_number_of_threads() {
 #[test]
 fn sends_and_receives_end_when_this_end_or_the_other_knows() {
     let setup = network(RAILS);
-    // GPU 1 of server 0 to GPU 2 of server 1, on its own rail or over the GPU on the other one.
+    // From GPU 1 of server 0 to GPU 2 of server 1, directly over its rail or through the GPU on the
+    // other rail.
     for relay in [None, Some(4)] {
         for send_end in [SendEnd::Eager, SendEnd::Acknowledged, SendEnd::Received] {
             for receive_end in [ReceiveEnd::Received, ReceiveEnd::Acknowledged] {
@@ -594,7 +597,7 @@ fn sends_and_receives_end_when_this_end_or_the_other_knows() {
     }
 }
 
-// RNK-18: in a ring each part goes on when the one before is acknowledged.
+// RNK-18: in a ring, each part is forwarded when the previous part has been acknowledged.
 #[test]
 fn collectives_go_on_with_the_last_ack_where_receives_end_with_it() {
     let setup = network(star(4));
@@ -648,7 +651,7 @@ fn a_run_that_is_stopped_keeps_what_has_ended() {
     assert_eq!(kept.ranks[0].idle_ps, 4 * MS, "nothing has ended since");
 }
 
-/// Operations that cannot be read.
+/// A source whose operations cannot be read.
 #[derive(Debug)]
 struct Unreadable;
 
@@ -738,7 +741,7 @@ fn triggers_act_at_once_on_any_host() {
 #[test]
 fn a_message_to_another_rail_goes_by_the_gpu_on_that_rail() {
     let setup = network(RAILS);
-    // GPU 1 of server 0 to GPU 2 of server 1.
+    // GPU 1 of server 0 sends to GPU 2 of server 1.
     let mut operations = vec![Vec::new(); 16];
     operations[1].push(send(6, 50_000, &[]));
     operations[6].push(receive(1, &[]));
@@ -751,11 +754,11 @@ fn a_message_to_another_rail_goes_by_the_gpu_on_that_rail() {
         .map(|record| (record.flow.src, record.flow.dst))
         .collect();
     assert_eq!(ends, [(1, 2), (2, 6)]);
-    // Ports 2g and 2g + 1 are those of GPU g to its server's switch and to its leaf.
+    // Ports 2g and 2g + 1 of GPU g lead to the switch of its server and to its leaf.
     let there = alone(&setup, 2, 4, 50_000) + alone(&setup, 5, 13, 50_000);
     let received = kept.operations.iter().find(|o| o.rank == 6);
     assert_eq!(received.map(|o| o.end_ps), Some(there));
-    // Inside a server, and on one rail, there is nothing to be relayed.
+    // Messages within a server or on one rail need no relay.
     assert_eq!(relayed.relay(NodeId::new(1), NodeId::new(2)), None);
     assert_eq!(relayed.relay(NodeId::new(1), NodeId::new(5)), None);
     assert_eq!(
@@ -764,7 +767,7 @@ fn a_message_to_another_rail_goes_by_the_gpu_on_that_rail() {
     );
 }
 
-// RNK-02: what a message is decides on its paths, not how many came before it.
+// RNK-02: the path of a message depends on its identity, not on the number of earlier messages.
 #[test]
 fn messages_take_the_same_paths_whatever_the_scheme() {
     let ways = |mut setup: Setup| {
@@ -783,7 +786,8 @@ fn messages_take_the_same_paths_whatever_the_scheme() {
     assert_eq!(one, ways(bfc(topology, Vec::new())));
 }
 
-/// Kinds with an algorithm, and what the number of ranks must be a multiple of; 0: a power of two.
+/// Returns a kind of collective with an algorithm, and a number of which the number of ranks must
+/// be a multiple; 0: it must be a power of two.
 fn kinds() -> impl Strategy<Value = (CollectiveKind, &'static str, u32)> {
     use CollectiveKind::*;
     prop_oneof![
@@ -804,8 +808,9 @@ fn kinds() -> impl Strategy<Value = (CollectiveKind, &'static str, u32)> {
     ]
 }
 
-/// What no collective of hosts 0 to n − 1 goes below, ps: headers and all bytes that must pass the ports of a host, or
-/// the rails of a server, and the way over two links.
+/// Returns the minimum time of a collective of hosts 0 to n − 1, ps. It is the time of all bytes
+/// with headers that must cross the ports of a host, or the rails of a server, plus the delay of
+/// two links.
 // RNK-12, OPS-61, OPS-62
 fn bound_ps(setup: &Setup, kind: CollectiveKind, n: u32, bytes: u64) -> Time {
     let through = |payload: u64, gbps: u64, link: &LinkSpec| {
@@ -823,7 +828,8 @@ fn bound_ps(setup: &Setup, kind: CollectiveKind, n: u32, bytes: u64) -> Time {
         let least = least_across(kind, n, inside, bytes);
         through(least, 100 * u64::from(inside), &LINK)
     };
-    // A host has a port of 800 Gbps to its server, and one of 100 Gbps to its rail.
+    // A host has a port of 800 Gbit/s to its server and, if there are several servers, one of 100
+    // Gbit/s to its rail.
     let gbps = if n > 4 { 900 } else { 800 };
     let of_host = through(least, gbps, &servers.scale_up);
     (0..n).step_by(4).map(of_server).fold(of_host, Time::max)
@@ -874,8 +880,8 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    // RNK-01, RNK-12: what a collective must send, with headers and the time of the first packet of each round, and
-    // 1 % for ACKs that share the links.
+    // RNK-01, RNK-12: the closed form is the time of the required bytes with headers, plus the time
+    // of the first packet of each round. ACKs that share the links may add 1 %.
     #[test]
     fn collectives_take_the_time_of_their_closed_forms(
         (kind, algorithm) in prop_oneof![
@@ -897,7 +903,8 @@ proptest! {
             "hierarchical:server=4" => ranks.next_multiple_of(4).max(8),
             _ => ranks,
         };
-        // What crosses the three tiers of a small fat tree fills it, but for a ring.
+        // Except for the ring, traffic through the three tiers fills a small fat-tree, and the
+        // closed form does not hold there.
         let setup = match (fabric, algorithm) {
             (0, _) => network(star(ranks)),
             (1, "ring") => sprayed(FAT_TREE),
@@ -907,7 +914,8 @@ proptest! {
         let (_, kept) = run(&setup, vec![work]);
         let n = u64::from(ranks);
         let least = closed_form_ps(&setup, kind, algorithm, ranks, bytes / n * n);
-        // Parts differ by a byte; the last message of an all-to-all may be from another leaf.
+        // Parts differ by up to a byte. The last message of an all-to-all may come from another
+        // leaf.
         let far = alone(&setup, 0, ranks - 1, 1) - alone(&setup, 0, 1, 1);
         let most = closed_form_ps(&setup, kind, algorithm, ranks, bytes.next_multiple_of(n))
             + if algorithm == "direct" { far } else { 0 };
@@ -917,7 +925,7 @@ proptest! {
     }
 }
 
-/// The share of payload in a full frame.
+/// Returns the payload fraction of the bytes of a full frame.
 fn payload_share(setup: &Setup) -> f64 {
     f64::from(setup.nic.mtu) / f64::from(setup.nic.data_bytes(setup.nic.mtu))
 }
@@ -947,12 +955,14 @@ fn bounds_are_those_of_the_links() {
     let one = network(star(8));
     let all = collective(AllReduce, 8, 4_000_000, "ring");
     close(Some(bound(&one, all)), 100e9);
-    // Two links of each leaf carry what four hosts have for four others: 2 S in an all-to-all.
+    // In an all-to-all, four hosts of each leaf send 2 S to the four others, over the two uplinks
+    // of the leaf.
     let two = network(leaf_spine(2, 2, 4));
     let all = collective(AllToAll, 8, 4_000_000, "direct");
     close(Some(bound(&two, all)), 0.875 * 200e9 / 2.0);
-    // Of a server the scale-up domain; of four GPUs on one rail their NICs; of two in each of two
-    // servers the NICs too, S or S/2 in each direction for two of them.
+    // The bound of one server is given by the scale-up domain; that of four GPUs on one rail by
+    // their NICs. For two GPUs in each of two servers it is given by their two NICs, over which S
+    // (all-reduce) or S/2 (all-gather) must pass in each direction.
     let servers = network(RAILS);
     close(
         Some(bound(&servers, rails(vec![0, 1, 2, 3], AllReduce))),
@@ -970,13 +980,13 @@ fn bounds_are_those_of_the_links() {
         Some(bound(&servers, rails(vec![0, 1, 4, 5], AllGather))),
         0.75 * 200e9 / 0.5,
     );
-    // Where others pass messages on, all NICs of the server may take part.
+    // If other GPUs relay messages, all NICs of the server can carry them.
     let relayed = Job {
         relay: Some(4),
         ..rails(vec![0, 1, 4, 5], AllReduce)
     };
     close(Some(bound(&servers, relayed)), 1.5 * 400e9);
-    // Two ranks on each host: 2 (2 - 1)/2 S leaves a host.
+    // Two ranks on each host: 2 (2 - 1)/2 S must leave a host.
     close(
         Some(bound(&one, rails(vec![0, 0, 1, 1], AllReduce))),
         1.5 * 100e9,
@@ -993,7 +1003,8 @@ fn bounds_are_those_of_the_links() {
     assert_eq!(bandwidths, (None, None, None));
 }
 
-/// An all-gather of a group, 2,700 kB in all, as a collective or as its messages.
+/// An all-gather of a group with 2,700 kB in total, as one collective or as its individual
+/// messages.
 fn gathered(composed: bool) -> Job {
     const PART: u64 = 900_000;
     let members = [0, 1, 3];
@@ -1020,7 +1031,7 @@ fn gathered(composed: bool) -> Job {
         ..Operation::default()
     };
     let of = |rank: u32| {
-        // The last one begins late, and one computation is no part of it.
+        // The last rank starts late, and one computation does not belong to the collective.
         let mut operations = vec![calc(Time::from(rank) * US, &[])];
         let Some(at) = members.iter().position(|&member| member == rank) else {
             return operations;
@@ -1117,7 +1128,7 @@ fn an_all_to_allv_is_as_fast_as_its_busiest_member() {
     let whole = &kept.collectives[0];
     assert_eq!(whole.bytes, 1_503_900);
     assert_eq!(whole.group_name.as_deref(), Some("expert-0"));
-    // Rank 0 sends 800 KB to others and receives 701 KB.
+    // Rank 0 sends 800 KB to other ranks and receives 701 KB.
     close(whole.bus_bps(), 800_000.0 * 8e12 / took(&kept) as f64);
     close(whole.bound_bps(), 100e9 * payload_share(&setup));
     assert!(whole.bus_bps() <= whole.bound_bps());

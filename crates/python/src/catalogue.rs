@@ -1,4 +1,4 @@
-//! Lists of what is built in: schemes, flow sizes, topologies, tables of results.
+//! Lists of built-in items: schemes, flow sizes, topologies, tables of results.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -27,8 +27,8 @@ pub fn catalogue(what: &str) -> PyResult<String> {
     Ok(Value::Array(list).to_string())
 }
 
-/// Describes the tables of a run. `record` is an example of a setting that enables recording, or
-/// `None` if every run has the tables.
+/// Describes tables of a run. `record` is an example of a setting that enables these tables, or
+/// `None` if every run writes them.
 fn table_entries() -> Vec<Value> {
     use fabric::record::table::Format;
     let entry = |table: &fabric::record::Table, record: Option<&str>| {

@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use scenario::{Problem, ScenarioError};
 
-/// Creates the exception of a scenario with errors.
+/// Creates the Python exception for a scenario with errors.
 pub fn scenario_error(py: Python<'_>, error: &ScenarioError) -> PyErr {
     match problem_list(py, &error.problems) {
         Ok(problems) => raise(py, "ScenarioError", (error.to_string(), problems)),
@@ -12,7 +12,8 @@ pub fn scenario_error(py: Python<'_>, error: &ScenarioError) -> PyErr {
     }
 }
 
-/// Creates an exception with this class. Python defines it, so that users can read its source.
+/// Creates an exception of a class that the Python package defines. The class is defined in Python,
+/// so that users can read its source.
 pub fn raise<'py>(
     py: Python<'py>,
     class: &str,

@@ -1,4 +1,4 @@
-//! Estimates of workloads.
+//! Estimates the completion time of workloads without packets.
 
 use std::path::PathBuf;
 
@@ -11,10 +11,11 @@ use traffic::operations::Record;
 use crate::errors::raise;
 use crate::scenarios::load;
 
-/// Estimates a workload file, or the workload of a scenario (`.toml`), on a network of messages.
+/// Estimates a workload file, or the workload of a scenario (`.toml`), with a model of messages
+/// instead of packets.
 ///
 /// Returns a summary as JSON. If requested, it also returns the operations: columns of numbers as
-/// little-endian bytes, and the names of the kinds.
+/// little-endian bytes, and the names of the kinds of operations.
 #[pyfunction]
 #[pyo3(signature = (path, networks, record=false))]
 pub fn estimate<'py>(

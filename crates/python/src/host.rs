@@ -1,4 +1,4 @@
-//! Runs a host between real interfaces.
+//! Runs one host of a scenario on real network interfaces.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,26 +13,27 @@ use crate::run::Interrupt;
 use crate::scenarios::Scenario;
 use crate::wall::run_until_interrupted;
 
-/// Configuration of a host on the wall clock, as a dict.
+/// Configuration of a host that runs in real time, as a Python dict.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct HostSetup {
-    /// Name of the host.
+    /// Name of the host in the scenario.
     node: String,
     interfaces: Vec<String>,
-    /// Names and addresses of other hosts.
+    /// Names and MAC addresses of other hosts.
     peers: Vec<(String, [u8; 6])>,
-    /// True if the host runs until it is interrupted.
+    /// True if the host runs until it is interrupted, even if its flows have finished.
     listen: bool,
-    /// Maximum duration.
+    /// Maximum duration, in seconds.
     seconds: Option<f64>,
     out_dir: PathBuf,
     force: bool,
 }
 
-/// Sends the flows of a host and replies to others until it is done or interrupted. Calls `ready`
-/// once all ports are open, with the name of the host and the names of the neighbours by port.
-/// Returns the counters as JSON, and the error that ended the run early, if any.
+/// Sends the flows of a host and replies to other hosts, until the flows have finished or the run
+/// is interrupted. When all ports are open, calls `ready` with the name of the host and the names
+/// of the neighbours by port. Returns the counters as JSON, and the error that ended the run early,
+/// if any.
 #[pyfunction]
 pub fn run_host(
     py: Python<'_>,

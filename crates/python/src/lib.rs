@@ -1,7 +1,7 @@
 //! The Python interface of Backwater: the private module `backwater._core`.
 //!
-//! It only converts values. The public interface and its documentation are in the Python package
-//! `backwater`.
+//! The crate only converts values. The public interface and its documentation are in the Python
+//! package `backwater`.
 
 mod catalogue;
 mod errors;
@@ -21,7 +21,7 @@ mod wall;
 
 use pyo3::prelude::*;
 
-/// Returns the JSON Schema of a scenario, as JSON.
+/// Returns the JSON Schema of scenarios, as text.
 #[pyfunction]
 fn schema() -> String {
     format!("{:#}", scenario::schema())

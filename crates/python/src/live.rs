@@ -1,4 +1,4 @@
-//! Runs scenarios in lockstep on real frames.
+//! Runs scenarios in lockstep: nodes exchange real frames over virtual interfaces.
 
 use fabric::engine::Threads;
 use pyo3::prelude::*;
@@ -8,16 +8,16 @@ use crate::errors::raise;
 use crate::run::{Interrupt, Output, run_detached};
 use crate::scenarios::Scenario;
 
-/// Moves this process, which must have one thread, into a user namespace in which it may create
-/// network namespaces.
+/// Moves this process, which must have a single thread, into a user namespace in which it may
+/// create network namespaces.
 #[pyfunction]
 pub fn enter_user_namespace(py: Python<'_>) -> PyResult<()> {
     live::enter_user_namespace().map_err(|error| raise(py, "RunError", (error.to_string(),)))
 }
 
 /// Runs a scenario in lockstep and writes its results. Returns the summary and statistics of the
-/// run, both as JSON. With `compare` the simulator runs the same scenario. If the digests differ,
-/// the result has the first different frame.
+/// run, both as JSON. If `compare` is true, the simulator runs the same scenario. If the digests
+/// differ, the statistics contain the first frame that differs.
 #[pyfunction]
 pub fn run_lockstep(
     py: Python<'_>,

@@ -1,4 +1,4 @@
-//! Memory and work that schemes need in switches and NICs, as JSON.
+//! Memory and operations that schemes need in switches and NICs, as JSON.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -6,7 +6,7 @@ use scenario::Scenario;
 use scenario::resources::{RECIRCULATED_BYTES, RECIRCULATION_LIMIT};
 use serde_json::{Value, json};
 
-/// Returns the state that the systems of the papers need in each kind of switch, and the cost of
+/// Returns the state that the schemes of the papers need in each kind of switch, and the cost of
 /// BFC and Floodgate.
 pub fn resources(
     scenario: &Scenario,

@@ -1,4 +1,4 @@
-//! Runs of the simulator: their output and their progress.
+//! Runs the simulator: output directory, progress and interruption.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::errors::raise;
 /// Minimum time between two progress reports to Python.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 
-/// A flag that stops all running simulations, on any thread. Their results so far are kept.
+/// A flag that stops all running simulations, on any thread. Results up to that time are kept.
 #[pyclass(frozen, module = "backwater._core")]
 #[derive(Debug, Default)]
 pub struct Interrupt {
@@ -33,18 +33,18 @@ impl Interrupt {
     }
 }
 
-/// Output of a run, as a tuple.
+/// Output of a run, as a Python tuple.
 #[derive(FromPyObject)]
 pub struct Output(
     /// Directory of the results.
     PathBuf,
-    /// True if the directory may contain other files.
+    /// True if the directory may contain files that are not results of a run.
     bool,
-    /// Hash of all inputs.
+    /// Hash of all inputs of the run.
     String,
 );
 
-/// Runs a scenario without holding the interpreter.
+/// Runs a scenario without blocking the Python interpreter.
 pub fn run_detached<T: Send>(
     scenario: &Scenario,
     output: Output,
@@ -83,12 +83,12 @@ pub fn run_detached<T: Send>(
     })
 }
 
-/// Reports the progress of a run to a Python callable at intervals.
+/// Reports the progress of a run to a Python function at intervals.
 struct ProgressReporter {
-    /// End of the time in which flows start, ps. The run continues after it for an unknown time.
-    /// `None`: no flow has a start time.
+    /// Time before which flows start, ps. After this time the run continues until its flows have
+    /// finished. `None`: no flow has a start time.
     arrivals_end_ps: Option<u64>,
-    /// Names of the nodes.
+    /// Names of the nodes, by node ID.
     names: Vec<String>,
     last_report: Option<Instant>,
     progress: Option<Py<PyAny>>,
@@ -126,7 +126,7 @@ impl ProgressReporter {
             now.operations,
         );
         if let Err(error) = Python::attach(|py| callable.call1(py, numbers)) {
-            // The callback has failed: end the run, and raise the exception of the callback.
+            // The Python function has failed: end the run, and raise its exception.
             self.failed = Some(error);
             self.interrupt.store(true, Ordering::Relaxed);
         }

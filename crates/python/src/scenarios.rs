@@ -1,4 +1,4 @@
-//! Scenarios, and what can be computed from them.
+//! Scenarios, and properties that are computed from them without a run.
 
 use std::path::{Path, PathBuf};
 
@@ -13,17 +13,17 @@ use serde_json::{Value, json};
 use crate::errors::{problem_list, raise, scenario_error};
 use crate::run::{Interrupt, Output, run_detached};
 
-/// A scenario without errors.
+/// A scenario that was read without errors.
 #[pyclass(frozen, module = "backwater._core")]
 pub struct Scenario(pub scenario::Scenario);
 
-/// Reads a scenario. Raises an exception with its errors.
+/// Reads a scenario. If it has errors, raises an exception that contains them.
 pub fn load(py: Python<'_>, path: &Path, changes: &Changes) -> PyResult<scenario::Scenario> {
     py.detach(|| scenario::Scenario::load(path, changes))
         .map_err(|error| scenario_error(py, &error))
 }
 
-/// Returns all errors, or all warnings and notes, of a scenario.
+/// Returns all errors of a scenario. If there are none, returns its warnings and notes.
 #[pyfunction]
 #[pyo3(signature = (path, overrides, seed=None, scheme=None, profile=None))]
 pub fn check<'py>(
@@ -90,7 +90,8 @@ impl Scenario {
         Ok(summary.to_json())
     }
 
-    /// Returns the backpressure graph as JSON, with its edges only if requested.
+    /// Returns the backpressure graph (which port can pause which other port) as JSON. The edges
+    /// are included only if requested.
     fn backpressure_graph(&self, py: Python<'_>, edges: bool) -> PyResult<String> {
         let graph = &self.0.graph;
         let found = py
@@ -120,7 +121,8 @@ impl Scenario {
         Ok(answer.to_string())
     }
 
-    /// Returns the states of the links during a run, as JSON.
+    /// Returns the link changes of a run as JSON: the times of the change and of the new routes, the
+    /// links that are down, unreachable hosts, and a possible cycle of pauses.
     fn link_epochs(&self, py: Python<'_>) -> String {
         let epochs = py.detach(|| self.0.link_epochs());
         let entry = |epoch: &LinkEpoch| {
@@ -132,23 +134,23 @@ impl Scenario {
         Value::Array(epochs.iter().map(entry).collect()).to_string()
     }
 
-    /// Returns the memory and work that schemes need in each kind of switch, as JSON.
+    /// Returns the memory and operations that schemes need in each kind of switch, as JSON.
     #[pyo3(signature = (packet_bytes=None, destinations=None))]
     fn resources(&self, packet_bytes: Option<f64>, destinations: Option<u64>) -> PyResult<String> {
         let found = crate::resources::resources(&self.0, packet_bytes, destinations);
         found.map(|found| found.to_string())
     }
 
-    /// Returns the thresholds in the network of the scenario, as JSON.
+    /// Returns the thresholds (PFC, ECN, …) in the network of the scenario, as JSON.
     fn thresholds(&self, py: Python<'_>) -> String {
         let found = py.detach(|| self.0.thresholds());
         found.to_json().to_string()
     }
 
-    /// Returns the ports by which each flow leaves, in the order of the flows' numbers. The result
-    /// has the end index of each flow (32-bit numbers) and the node and port of each entry (32-bit
-    /// and 16-bit numbers), all in native byte order. Returns `None` if the packets of a flow take
-    /// several paths.
+    /// Returns the path of each flow, in the order of flow IDs. The result has three arrays in
+    /// native byte order: the end index of each flow's path (32 bits), and the node (32 bits) and
+    /// egress port (16 bits) of each hop. Returns `None` if the packets of a flow take several
+    /// paths.
     fn flow_paths<'py>(&self, py: Python<'py>) -> PyResult<Option<[Bound<'py, PyBytes>; 3]>> {
         let found = py
             .detach(|| self.0.flow_paths())

@@ -1,4 +1,4 @@
-//! Runs a switch between real interfaces.
+//! Runs one switch of a scenario on real network interfaces.
 
 use std::net::SocketAddr;
 
@@ -13,26 +13,27 @@ use crate::run::Interrupt;
 use crate::scenarios::Scenario;
 use crate::wall::run_until_interrupted;
 
-/// Configuration of a switch on the wall clock, as a dict.
+/// Configuration of a switch that runs in real time, as a Python dict.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct SwitchSetup {
-    /// Name of the switch, if the scenario has several.
+    /// Name of the switch in the scenario; required if the scenario has several switches.
     node: Option<String>,
     interfaces: Vec<String>,
-    /// Traffic class of each priority.
+    /// Traffic class of each priority (PCP) of a frame.
     classes: Option<Vec<u8>>,
-    /// Priorities with PFC.
+    /// Priorities (PCP) with PFC.
     lossless: Option<Vec<u8>>,
-    /// Addresses of hosts with the indices of their interfaces.
+    /// MAC addresses of hosts, each with the index of the switch's interface that leads to the
+    /// host.
     stations: Vec<([u8; 6], u16)>,
     mtu: u16,
-    /// Address at which counters are served.
+    /// Network address at which the switch serves its counters.
     metrics: Option<String>,
 }
 
-/// Forwards frames between interfaces until it is interrupted. Calls `ready` once all ports are
-/// open, with the name of the switch, the names of the neighbours by port, and the address of the
+/// Forwards frames between interfaces until the run is interrupted. When all ports are open, calls
+/// `ready` with the name of the switch, the names of the neighbours by port, and the address of the
 /// metrics. Returns the counters as JSON.
 #[pyfunction]
 pub fn run_switch(

@@ -1,11 +1,11 @@
-//! Positions in TOML texts and quantities for Python.
+//! Positions of values in TOML texts, and quantities with units, for Python.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use scenario::locate::{self, Step};
 
-/// Returns the position of each value of a TOML text: its keys and indices, the start of its key, its
-/// start and its end, in characters.
+/// Returns the position of each value of a TOML text: its path of keys and indices, the start of
+/// its key, and start and end of the value, in characters.
 #[pyfunction]
 pub fn locate_values<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyList>> {
     let list = PyList::empty(py);
@@ -20,8 +20,8 @@ pub fn locate_values<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, Py
     Ok(list)
 }
 
-/// Parses a number with a unit. Returns its kind, its value in the base unit, the unit, and the
-/// value of the unit; `None` for other texts.
+/// Parses a quantity with a unit. Returns the kind of quantity, the value in the base unit, the
+/// unit, and the size of this unit in base units; `None` if the text is not a quantity.
 #[pyfunction]
 pub fn parse_quantity(text: &str) -> Option<(&'static str, u64, String, u64)> {
     let found = locate::quantity(text)?;

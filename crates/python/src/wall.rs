@@ -1,4 +1,4 @@
-//! Runs nodes on the wall clock until they are interrupted.
+//! Runs nodes in real time until they are interrupted.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -9,13 +9,13 @@ use pyo3::prelude::*;
 use crate::errors::raise;
 use crate::run::Interrupt;
 
-/// Interval of checking signals.
+/// Time between two checks for signals.
 const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Drops capabilities that are not needed, and calls `run` in a new thread until it returns. A
-/// signal or `interrupt` sets its first argument, which stops it. `run` calls its second argument
-/// to pass a value to `ready`. `ready` is called with the interpreter attached; its error stops the
-/// run.
+/// Drops capabilities that are not needed, calls `run` in a new thread, and waits until it returns.
+/// A signal or `interrupt` sets the first argument of `run`, a flag that stops it. `run` passes a
+/// value to `ready` by calling its second argument. `ready` is a Python function; its exception
+/// stops the run.
 pub fn run_until_interrupted<R: Send, T>(
     py: Python<'_>,
     interrupt: &Interrupt,

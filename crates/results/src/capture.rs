@@ -22,12 +22,12 @@ const TICK_EXPONENT: u8 = 10;
 /// The unit of time stamps, in ps.
 const TICK_PS: u64 = 100;
 
-/// One direction of a link.
+/// One direction of a captured link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CapturedLink {
-    /// Number of this direction of the link in the network.
+    /// ID of this direction of the link.
     pub link: LinkId,
-    /// Name, such as `leaf0->spine1`.
+    /// Name of the sending port, such as `leaf0->spine1`.
     pub name: String,
     /// Line rate, in bit/s.
     pub rate_bps: u64,
@@ -45,9 +45,9 @@ pub(crate) struct CaptureFiles {
     dir: PathBuf,
     table: Table,
     spec: CaptureSpec,
-    /// Interface number of each link; it is the same in all files.
+    /// Interface ID of each link in the capture, equal in all files.
     interfaces: HashMap<LinkId, u32>,
-    /// The blocks before the first frame; they are the same in all files.
+    /// The pcapng blocks before the first frame, equal in all files.
     head: Vec<u8>,
     out: BufWriter<File>,
     path: PathBuf,
@@ -133,8 +133,8 @@ impl CaptureFiles {
         let kept = self.begun.min(files);
         let first = self.begun - kept;
         let final_name = |nth: u64| self.table.numbered_file(nth as u16 + 1);
-        // Another file may still have the new name of a file. So all files get intermediate names
-        // first.
+        // A file may still have the final name that another file will get. So all files get
+        // intermediate names first.
         let aside = |nth: u64| directory::temporary(&self.dir, &format!("{}~", final_name(nth)));
         let rename = |from: PathBuf, to: PathBuf| {
             std::fs::rename(&from, &to).map_err(|e| Error::io(&to, "rename", &e))
@@ -166,7 +166,7 @@ impl CaptureFiles {
     }
 }
 
-/// Returns the name that the `nth` started file has until the capture is complete.
+/// Returns the name of the `nth` started file until the capture is complete.
 fn slot_name(table: &Table, spec: &CaptureSpec, nth: u64) -> String {
     match spec.files {
         1 => table.file(),
@@ -189,7 +189,8 @@ fn begin(
     Ok((out, path))
 }
 
-/// Appends a block: type, length, body padded to a multiple of 4 bytes, and the length again.
+/// Appends a pcapng block: type, length, body padded to a multiple of 4 bytes, and the length
+/// again.
 fn put_block(kind: u32, body: &[u8], out: &mut Vec<u8>) {
     let padded = body.len().next_multiple_of(4);
     let length = (padded + 12) as u32;

@@ -1,4 +1,4 @@
-//! The counters of a run by their names in the summary.
+//! The counters of a run, by their names in `summary.json`.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,15 @@ use fabric::record::{Counters, DROP_NAMES, Outcome};
 /// Returns the number of dropped packets by cause, and their total.
 pub(crate) fn drops(counters: &Counters) -> BTreeMap<&'static str, u64> {
     let mut drops: BTreeMap<_, _> = DROP_NAMES.into_iter().zip(counters.drops).collect();
-    // XP-03: dropped credits are not losses: a transport drops credits to control its rate.
+    // XP-03: dropped credits do not count as losses, because the transport controls its rate by
+    // credit drops
     let credits = counters.drops[DropCause::CreditLimit as usize];
     drops.insert("total", counters.drops.iter().sum::<u64>() - credits);
     drops
 }
 
-/// Returns the fields of the first list with their names. A field that is missing in both lists is
-/// a compile error.
+/// Returns the fields of the first list with their names. If the struct has a field that is in
+/// neither list, the compiler reports an error.
 macro_rules! by_name {
     ($Type:ident { $($field:ident),*; $($other:ident),* } = $counters:expr) => {{
         let $Type { $($field,)* $($other: _,)* } = $counters;

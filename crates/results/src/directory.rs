@@ -18,7 +18,7 @@ pub(crate) const SUMMARY: &str = "summary.json";
 /// The last file of a host on real frames: a directory that contains it is complete.
 pub(crate) const HOST: &str = "host.json";
 
-/// Names of the files of all tables that a run may write.
+/// Returns the file names of all tables that a run may write.
 fn tables() -> impl Iterator<Item = String> {
     let optional = MEASURES.iter().flat_map(|measure| (measure.tables)());
     fabric::record::tables()
@@ -35,10 +35,11 @@ const DERIVED: [&str; 2] = ["report.html", "lockstep.json"];
 /// Suffix of the temporary names.
 const TEMPORARY: &str = ".part";
 
-/// The file that a run locks while it writes.
+/// The file that a run locks while it writes to the directory.
 const LOCK: &str = "lock.part";
 
-/// An exclusive lock on a directory. It is released when this is dropped or when the process ends.
+/// An exclusive lock on a results directory. It is released when the value is dropped or when the
+/// process ends.
 #[derive(Debug)]
 pub(crate) struct Lock {
     path: PathBuf,
@@ -47,7 +48,7 @@ pub(crate) struct Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // A failure is ignored: a lock file that no run has locked does not keep other runs out.
+        // A failure is ignored: a lock file that is not locked does not stop other runs.
         let _ = fs::remove_file(&self.path);
     }
 }
@@ -97,7 +98,7 @@ pub(crate) fn claim(dir: &Path, force: bool) -> Result<Lock, Error> {
     }
 }
 
-/// Returns whether a run, or a command that evaluates runs, writes a file of this name.
+/// Returns true if a run, or a command that evaluates runs, writes a file of this name.
 fn is_ours(name: &str) -> bool {
     if name == LOCK {
         return true;
@@ -117,8 +118,8 @@ pub(crate) fn write_text(dir: &Path, name: &str, text: &str) -> Result<(), Error
 
 /// Removes the results of an earlier run and gives these tables and texts their final names.
 ///
-/// The old summary is removed first and the new one, the last of the texts, is renamed last. So a
-/// directory that contains a summary is complete, and all its files are of the same run.
+/// The old summary is removed first, and the new summary, the last of the texts, is renamed last.
+/// So a directory that contains a summary is complete, and all its files belong to the same run.
 pub(crate) fn publish(dir: &Path, written: &[String], texts: &[&str]) -> Result<(), Error> {
     for name in [SUMMARY, HOST] {
         remove_if_there(&dir.join(name))?;

@@ -7,30 +7,30 @@ use fabric::record::Rows;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-/// Capacity of the channel to the thread, in batches of rows. While the channel is full, the
-/// simulation waits.
+/// Capacity of the channel to the encoder thread, in batches of rows. While the channel is full,
+/// the simulation waits.
 const CAPACITY: usize = 32;
 
-/// A message to the thread.
+/// A message to the encoder thread.
 enum Message {
     /// Rows of the table with this index.
     Rows(usize, Box<dyn Rows>),
-    /// All rows were sent. The thread completes the files and ends.
+    /// All rows have been sent. The thread completes the files and ends.
     End,
 }
 
-/// The thread and the channel to it. If this is dropped before [`Encoder::finish`], the files stay
-/// incomplete under their temporary names.
+/// The encoder thread and the channel to it. If the value is dropped before [`Encoder::finish`],
+/// the files stay incomplete under their temporary names.
 pub(crate) struct Encoder {
-    /// Names of the tables.
+    /// Names of the tables, by index of their file.
     tables: Vec<&'static str>,
-    /// `None`: the channel is closed.
+    /// Channel to the thread; `None`: the channel is closed.
     sender: Option<SyncSender<Message>>,
     thread: Option<JoinHandle<Result<Vec<String>, Error>>>,
 }
 
 impl Encoder {
-    /// Starts the thread for these files.
+    /// Starts the encoder thread for these table files.
     pub(crate) fn start(files: Vec<TableFile>, names: Names) -> std::io::Result<Self> {
         let (sender, messages) = sync_channel(CAPACITY);
         let tables = files.iter().map(TableFile::name).collect();
@@ -43,8 +43,8 @@ impl Encoder {
         })
     }
 
-    /// Sends rows to their table. Returns false if no file has this table. An error may have been
-    /// caused by rows that were sent earlier.
+    /// Sends rows to the file of their table. Returns false if no file has this table. A returned
+    /// error may belong to rows that were sent earlier.
     pub(crate) fn add(&mut self, rows: &dyn Rows) -> Result<bool, Error> {
         let name = rows.table().name;
         let Some(table) = self.tables.iter().position(|table| *table == name) else {
@@ -70,7 +70,8 @@ impl Encoder {
         self.join()
     }
 
-    /// Waits until the thread has ended, and returns its result. Later calls return an empty list.
+    /// Waits until the thread has ended, and returns its result. Later calls return an empty list
+    /// of files.
     fn join(&mut self) -> Result<Vec<String>, Error> {
         self.sender = None;
         match self.thread.take().map(JoinHandle::join) {
@@ -85,14 +86,14 @@ impl Drop for Encoder {
     fn drop(&mut self) {
         self.sender = None;
         if let Some(thread) = self.thread.take() {
-            // The results are incomplete anyway, so its result is not needed.
+            // The results are incomplete anyway, so the result of the thread is not needed.
             let _ = thread.join();
         }
     }
 }
 
-/// The work of the thread. Returns the final names of the files, or an empty list if the channel
-/// closed without [`Message::End`].
+/// The main function of the thread. Returns the final names of the files, or an empty list if the
+/// channel closed without [`Message::End`].
 fn encode(
     mut files: Vec<TableFile>,
     names: &Names,

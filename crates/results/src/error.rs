@@ -1,4 +1,4 @@
-//! The error of writing results.
+//! Errors that occur while results are written.
 
 use std::path::{Path, PathBuf};
 
@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {message}", path.display())]
 pub struct Error {
-    /// The file or directory concerned.
+    /// The file or directory to which the error belongs.
     pub path: PathBuf,
-    /// The action that failed or the condition that is wrong, and what the user can do.
+    /// The action that failed or the condition that is violated, and what the user can do.
     pub message: String,
     /// The error number of the operating system, if the system reported the error.
     pub errno: Option<i32>,
@@ -40,8 +40,8 @@ impl Error {
         }
     }
 
-    /// Converts an error of the Parquet writer. If it wraps an error of the operating system, that
-    /// one is reported.
+    /// Converts an error of the Parquet writer. If it contains an error of the operating system,
+    /// that error is reported.
     pub(crate) fn parquet(path: &Path, error: parquet::errors::ParquetError) -> Self {
         if let parquet::errors::ParquetError::External(inner) = &error
             && let Some(io) = inner.downcast_ref::<std::io::Error>()

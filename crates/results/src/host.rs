@@ -1,4 +1,4 @@
-//! Writes the results of one host on real frames: its flows and its counters.
+//! Writes the results of one host on real network interfaces: its flows and its counters.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use crate::{Error, directory};
 #[derive(Debug)]
 pub struct HostFiles {
     dir: PathBuf,
-    /// Keeps other runs out of the directory.
+    /// Lock that keeps other runs out of the directory.
     _lock: directory::Lock,
 }
 
@@ -31,11 +31,10 @@ impl HostFiles {
         })
     }
 
-    /// Writes the resolved scenario, the table of flows and `host.json`, whose text is `host`, and
+    /// Writes the resolved scenario, the table of flows, and `host.json` with the text `host`, and
     /// gives them their final names.
     ///
-    /// # Errors
-    /// One of them cannot be written. Then the new `host.json` does not get its final name.
+    /// # Errors A file cannot be written. Then the new `host.json` does not get its final name.
     pub fn finish(self, resolved: &str, flows: &dyn Rows, host: &str) -> Result<(), Error> {
         let names = Names::new(&RunInfo::default());
         let mut table = TableFile::create(&self.dir, flows.table())?;

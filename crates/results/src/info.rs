@@ -1,18 +1,19 @@
-//! Facts about a run that the writer of results needs before the run starts.
+//! Properties of a run that the results writer needs before the run starts.
 
 use fabric::NodeId;
 use fabric::measure::RecordSpec;
 
 use crate::capture::CapturedLink;
 
-/// A node of the network, as the results name it.
+/// A node of the network, with its name and tier in the results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeInfo {
     /// Name, such as `leaf3`.
     pub name: String,
     /// Tier, such as `host`, `leaf` or `spine`.
     pub tier: String,
-    /// Level in the network: 0 for hosts, 1 for switches that are connected to hosts, and so on.
+    /// Level in the network: 0 for hosts, 1 for switches with hosts, 2 for the next tier, and so
+    /// on.
     pub level: u8,
     /// For hosts: the nodes at the other end of their links, ascending. Empty for switches.
     pub switches: Vec<u32>,
@@ -21,14 +22,14 @@ pub struct NodeInfo {
     pub scale_up: bool,
 }
 
-/// An end of one of several links between the same two nodes.
+/// One end of a link that has parallel links (several links between the same two nodes).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParallelEnd {
-    /// Number of the node.
+    /// ID of the node.
     pub node: NodeId,
-    /// Number of the port at this node.
+    /// Index of the port at this node.
     pub port: u16,
-    /// Name of the other node with the number of the link, such as `spine1#2`.
+    /// Name of the other node, followed by the index of the link, such as `spine1#2`.
     pub peer_name: String,
 }
 
@@ -37,13 +38,13 @@ pub struct ParallelEnd {
 pub struct AskedLoad {
     /// Name of the `[[traffic]]` entry.
     pub source: String,
-    /// Fraction of the capacity of the links that `of` names.
+    /// Requested load as a fraction of the capacity of the links in `of`.
     pub fraction: f64,
     /// The links to which the load refers: `core` or `host`.
     pub of: String,
 }
 
-/// Facts about a run that the writer of results needs before the run starts.
+/// Properties of a run that the results writer needs before the run starts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunInfo {
     /// Name of the scenario.
@@ -56,13 +57,13 @@ pub struct RunInfo {
     pub key: Option<String>,
     /// Version of Backwater.
     pub version: String,
-    /// All nodes, in the numbering of the run.
+    /// All nodes, in the order of node IDs.
     pub nodes: Vec<NodeInfo>,
     /// Ends of parallel links (several links between the same two nodes).
     pub parallel: Vec<ParallelEnd>,
-    /// Names of the traffic sources, in the numbering of the run.
+    /// Names of the traffic sources, in the order of their IDs.
     pub sources: Vec<String>,
-    /// Names of the workloads, which are the last of these sources.
+    /// Names of the workloads, which are the last entries of `sources`.
     pub workloads: Vec<String>,
     /// Start of the measured time, in ps. Flows that start earlier (warm-up) are in the tables but
     /// not in the statistics.
@@ -77,10 +78,10 @@ pub struct RunInfo {
     pub record: RecordSpec,
     /// Links whose frames are captured.
     pub captured: Vec<CapturedLink>,
-    /// Links fail or recover during the run. So a flow can take a shorter path than the one of its
-    /// ideal FCT.
+    /// True if links fail or recover during the run, so that a flow can take a shorter path than
+    /// the path of its ideal FCT.
     pub paths_change: bool,
-    /// Hosts have processing delays, which ideal completion times do not include.
+    /// True if hosts have processing delays, which ideal FCTs do not include.
     pub hosts_take_time: bool,
     /// Loads that the scenario requests.
     pub asked: Vec<AskedLoad>,
@@ -90,7 +91,7 @@ pub struct RunInfo {
     pub warnings: Vec<String>,
     /// Properties of real networks that the model of this scenario omits, one sentence each.
     pub not_modelled: Vec<String>,
-    /// Packets of a flow take several paths at the same time. So a flow can be faster than its
-    /// ideal FCT, which assumes one path, by about one frame.
+    /// True if packets of a flow take several paths at the same time. A flow can then be faster
+    /// than its ideal FCT, which assumes one path, by about one frame.
     pub sprays: bool,
 }

@@ -3,7 +3,7 @@
 //! A run is one directory (see [`Writer`]): `resolved.toml`, the tables of every run
 //! ([`fabric::record::tables`]), the tables that its scenario requests ([`fabric::measure`]),
 //! captured frames of links as pcapng, and, last of all, `summary.json`. Every file is written
-//! under a temporary name and gets its final name at the end, so a file with its final name is
+//! under a temporary name and gets its final name at the end, so a file with a final name is
 //! complete. This is the only crate that writes files.
 
 mod capture;

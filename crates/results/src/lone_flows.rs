@@ -2,11 +2,11 @@
 
 use fabric::record::{Counters, FlowRecord};
 
-/// A flow is slow only if its slowdown (FCT / ideal FCT) is larger than this.
+/// A flow is slow only if its slowdown (FCT / ideal FCT) is larger than this value.
 const SLOW: f64 = 2.0;
-/// A flow is slow only if its FCT exceeds the ideal FCT by more than this many delays of its last
-/// ACK. Such a delay is about half a round trip. The limit exists because some congestion controls
-/// need a few round trips to start.
+/// A flow is slow only if its FCT exceeds the ideal FCT by more than this number of ACK delays. The
+/// delay of a flow's last ACK is about half of the RTT. The limit exists because some congestion
+/// controls need a few RTTs to start.
 const ACK_DELAYS: u64 = 20;
 
 /// Finds slow flows that shared the network with no other flow. Records must be added in the order
@@ -14,9 +14,10 @@ const ACK_DELAYS: u64 = 20;
 // AUD-11
 #[derive(Debug, Default)]
 pub(crate) struct LoneFlows {
-    /// Latest time at which a flow received its last ACK, among the flows so far.
+    /// Latest arrival of a flow's last ACK at its sender, over all flows so far.
     last_end_ps: u64,
-    /// Slow flows that overlap no flow so far, by ascending end. At most one of them has not ended.
+    /// Slow flows that overlap in time with no flow so far, by ascending end time. At most one of
+    /// them has not ended.
     slow: Vec<FlowRecord>,
 }
 
@@ -34,8 +35,9 @@ impl LoneFlows {
         self.last_end_ps = self.last_end_ps.max(record.acked_ps.unwrap_or(u64::MAX));
     }
 
-    /// Returns a warning that names the slowest of these flows. Returns `None` if no flow is slow,
-    /// or if dropped frames, changes of links or processing delays of hosts can explain it.
+    /// Returns a warning with the slowest flow that was alone in the network. Returns `None` if
+    /// there is none, or if dropped frames, changes of links or processing delays of hosts can
+    /// explain the long FCT.
     pub fn warning(
         &self,
         counters: &Counters,
@@ -89,7 +91,7 @@ mod tests {
     use super::*;
     use traffic::Flow;
 
-    /// A flow whose ideal FCT is 1 ms. The delay of its last ACK is 5 us of it.
+    /// Creates a flow whose ideal FCT is 1 ms, which includes 5 µs for the delay of its last ACK.
     fn record(id: u32, start_us: u64, end_us: Option<u64>) -> FlowRecord {
         const US: u64 = 1_000_000;
         FlowRecord {
@@ -129,12 +131,12 @@ mod tests {
         let said = warning(&two, same).expect("flow 1 takes 8 ms");
         assert!(said.starts_with("flow 1 of 12500000 bytes") && said.contains("took 8.0 times"));
         assert!(warning(&two[..1], same).is_none(), "1.1 times is not slow");
-        // Another flow overlaps the start of the slow one, then its end.
+        // Another flow overlaps the start of the slow flow, and then its end.
         let beside = [record(2, 1000, Some(1200)), two[1]];
         assert!(warning(&beside, same).is_none());
         let beside = [two[1], record(2, 9000, Some(9300))];
         assert!(warning(&beside, same).is_none());
-        // The slow flow has not ended when the run ends after 1 s.
+        // The slow flow has not finished when the run ends after 1 s.
         let said = warning(&[two[0], record(1, 1100, None)], same).expect("it is alone");
         assert!(
             said.contains("has not ended after at least 998.9 times"),
@@ -142,7 +144,7 @@ mod tests {
         );
         let both = [record(1, 1100, None), record(2, 1100, None)];
         assert!(warning(&both, same).is_none());
-        // Drops and changes of links explain a slow flow.
+        // Drops or link changes can explain a slow flow, so there is no warning.
         assert!(warning(&two, |counters| counters.drops[3] = 1).is_none());
         assert!(warning(&two, |counters| counters.link_changes = 1).is_none());
     }

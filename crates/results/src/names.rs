@@ -1,4 +1,4 @@
-//! Converts numbers of nodes, ports and traffic sources to the names that tables contain.
+//! Converts IDs of nodes, ports and traffic sources to the names that tables contain.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,11 +10,11 @@ use fabric::NodeId;
 
 use crate::info::RunInfo;
 
-/// Names of nodes, tiers and traffic sources, by the numbers that rows contain.
+/// Names of nodes, tiers and traffic sources, by the IDs that rows contain.
 pub(crate) struct Names {
-    /// Names of the nodes, then of the ends of parallel links.
+    /// Names of the nodes, followed by the names of the ends of parallel links.
     pub(crate) nodes: NameList,
-    /// Item in `nodes` of each end of a parallel link, by node and port.
+    /// Index in `nodes` of the name of each end of a parallel link, by node and port.
     parallel: HashMap<(NodeId, u16), u32>,
     pub(crate) tiers: NameList,
     pub(crate) traffics: NameList,
@@ -36,7 +36,7 @@ impl Names {
         }
     }
 
-    /// Returns the item in `nodes` with the name of the other end of a port's link.
+    /// Returns the index in `nodes` of the name of the node at the other end of a port's link.
     pub(crate) fn peer(&self, (node, port, peer): (NodeId, u16, NodeId)) -> u32 {
         match self.parallel.is_empty() {
             true => peer.bits(),
@@ -54,7 +54,7 @@ impl Names {
         }
     }
 
-    /// Names for nodes with these names, tiers and levels, and no traffic sources.
+    /// Creates the names of nodes, given as (name, tier, level), without traffic sources.
     #[cfg(test)]
     pub(crate) fn of_nodes<'a>(
         nodes: impl Iterator<Item = (&'a str, &'a str, u8)> + Clone,
@@ -69,7 +69,7 @@ impl Names {
     }
 }
 
-/// The names of a list of items, stored once per different name.
+/// Names of a list of items. Equal names are stored once.
 pub(crate) struct NameList {
     names: ArrayRef,
     /// Index in `names` of each item's name.
@@ -93,7 +93,7 @@ impl NameList {
         }
     }
 
-    /// Returns the column of the names of these items.
+    /// Returns a Parquet column with the names of these items.
     pub(crate) fn column(&self, items: impl Iterator<Item = u32>) -> ArrayRef {
         let keys = UInt32Array::from_iter_values(items.map(|item| self.index[item as usize]));
         Arc::new(DictionaryArray::new(keys, self.names.clone()))

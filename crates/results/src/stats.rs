@@ -1,5 +1,4 @@
-//! Percentiles: exact for values that are kept, approximate for values that are counted in a
-//! histogram.
+//! Percentiles: exact for stored values, approximate for values that are counted in a histogram.
 
 use serde::Serialize;
 
@@ -41,11 +40,11 @@ impl Distribution {
     }
 }
 
-/// Number of bits after the leading one that a [`Histogram`] keeps. The relative error is below
-/// 1/4096.
+/// Number of bits after the leading bit that a [`Histogram`] keeps of a value. The relative error
+/// is below 1/4096.
 const KEPT_BITS: u32 = 12;
 
-/// Counts whole numbers in bounded memory. Values up to 8191 are exact; larger values are rounded
+/// Histogram of integers in bounded memory. Values up to 8191 are exact; larger values are rounded
 /// down, with a relative error below 1/4096.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Histogram {
@@ -60,7 +59,7 @@ impl Histogram {
         self.add_many(value, 1);
     }
 
-    /// Counts one value several times.
+    /// Counts the same value `times` times.
     pub fn add_many(&mut self, value: u64, times: u64) {
         if times == 0 {
             return;
@@ -86,25 +85,25 @@ impl Histogram {
         self.max = self.max.max(other.max);
     }
 
-    /// Number of values.
+    /// Returns the number of counted values.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.total
     }
 
-    /// No value was counted.
+    /// Returns true if no value was counted.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.total == 0
     }
 
-    /// Largest value, exactly.
+    /// Returns the largest counted value, without rounding.
     #[must_use]
     pub fn max(&self) -> u64 {
         self.max
     }
 
-    /// Percentile by nearest rank. 0: no values were counted.
+    /// Returns a percentile by nearest rank; 0 if no values were counted.
     #[must_use]
     pub fn percentile(&self, p: f64) -> u64 {
         let rank = ((p * self.total as f64).ceil() as u64).clamp(1, self.total.max(1));
@@ -119,24 +118,24 @@ impl Histogram {
     }
 }
 
-/// Number of samples by the lower edge of their bin, for percentiles of samples that a run counted
-/// in bins.
+/// Number of samples per bin, by the lower edge of the bin, for percentiles of samples that a run
+/// counted in bins.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Bins(std::collections::BTreeMap<u64, u64>);
 
 impl Bins {
-    /// Counts `samples` values of the bin with this lower edge.
+    /// Counts `samples` values in the bin with this lower edge.
     pub(crate) fn add(&mut self, edge: u64, samples: u64) {
         *self.0.entry(edge).or_default() += samples;
     }
 
-    /// Number of values.
+    /// Returns the number of counted values.
     pub(crate) fn len(&self) -> u64 {
         self.0.values().sum()
     }
 
-    /// Lower edge of the bin that contains the percentile (nearest rank). `None`: no values were
-    /// counted.
+    /// Returns the lower edge of the bin that contains the percentile (nearest rank); `None` if no
+    /// values were counted.
     // RCD-09
     pub(crate) fn percentile(&self, p: f64) -> Option<u64> {
         let total = self.len();
@@ -150,8 +149,8 @@ impl Bins {
     }
 }
 
-/// Returns the slot of a value. Each value below 2^13 has its own slot; each larger power of two
-/// has 2^12 slots.
+/// Returns the slot of a value. Each value below 2^13 has its own slot. Each larger power-of-two
+/// range has 2^12 slots.
 fn slot_of(value: u64) -> usize {
     let shift = (64 - value.leading_zeros()).saturating_sub(KEPT_BITS + 1);
     ((shift as usize) << KEPT_BITS) + (value >> shift) as usize

@@ -1,4 +1,4 @@
-//! The content of the summary of a run (`summary.json`).
+//! Fields of `summary.json`, the summary of a run.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +13,10 @@ use crate::workloads::WorkloadSummary;
 /// Maximum payload of a short flow, in bytes.
 pub const SHORT_UP_TO_BYTES: u64 = 10_000;
 
-/// A flow with more payload bytes than this is long. All flows between short and long are medium.
+/// Payload in bytes above which a flow is long. Flows between short and long are medium.
 pub const LONG_FROM_BYTES: u64 = 1_000_000;
 
-/// The content of `summary.json`.
+/// Fields of `summary.json`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
     /// Version of Backwater.
@@ -29,13 +29,15 @@ pub struct Summary {
     pub seed: u64,
     /// Hash of all inputs that the result depends on. `None`: the caller did not compute one.
     pub key: Option<String>,
-    /// Digest of the trajectory, 16 hexadecimal digits.
+    /// Digest of the run as 16 hexadecimal digits: a hash of all arrivals, drops and final
+    /// counters.
     pub digest: String,
     /// Why the run stopped: `drained`, `time-limit`, `stalled`, `deadlock` or `interrupted`.
     pub ending: &'static str,
-    /// The run was interrupted. The summary covers the part until then.
+    /// True if the user interrupted the run. The summary then covers the time until the
+    /// interruption.
     pub partial: bool,
-    /// All checks succeeded.
+    /// True if all checks succeeded.
     pub ok: bool,
     /// Simulated time at which the run ended, in ps.
     pub end_ps: u64,
@@ -46,9 +48,9 @@ pub struct Summary {
     pub fct_until: &'static str,
     /// End of the measured time, in ps, for loads and buffer statistics.
     pub measure_to_ps: u64,
-    /// Numbers of flows.
+    /// Numbers of flows that started, finished, and so on.
     pub flows: Flows,
-    /// FCT and FCT slowdown by size of the flow.
+    /// FCT and FCT slowdown, by flow size.
     pub fct: FctBins,
     /// Occupancy of the buffers of switches.
     pub buffer: Buffer,
@@ -78,25 +80,27 @@ pub struct Summary {
     pub workloads: Vec<WorkloadSummary>,
     /// Names of the checks that succeeded.
     pub checks: Vec<String>,
-    /// Checks that did not hold.
+    /// Checks that failed.
     pub violations: Vec<ViolationLine>,
-    /// Classes of ports that had storms of pauses. The key is omitted if the list is empty.
+    /// Classes of ports in which the watchdog found storms of pauses. The key is omitted if the
+    /// list is empty.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub storm_queues: Vec<StormQueue>,
-    /// Cycles of ports that wait for each other, so that no port of a cycle can ever send again.
+    /// Deadlocks: cycles of ports that wait for each other, so that none of these ports can ever
+    /// send again.
     pub deadlocks: Vec<Deadlock>,
-    /// Ports that wait for each other, if the run stalled or deadlocked. Otherwise, flows whose
-    /// receivers are unreachable.
+    /// Description of the ports that wait for each other, if the run stalled or deadlocked.
+    /// Otherwise, flows whose receivers are unreachable.
     pub stall: Vec<String>,
     /// Warnings about the scenario and about the results.
     pub warnings: Vec<String>,
     /// Properties of real networks that the model of this scenario omits.
     pub not_modelled: Vec<String>,
-    /// Names of the tiers, lowest first. The lowest is the tier of the hosts.
+    /// Names of the tiers, lowest first. The lowest tier is that of the hosts.
     pub tiers: Vec<String>,
 }
 
-/// Counters of the watchdog for one class of a port.
+/// Counters of the PFC watchdog for one class of a port.
 // PFCWD-08
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StormQueue {
@@ -104,88 +108,88 @@ pub struct StormQueue {
     pub port: String,
     /// The traffic class.
     pub class: u8,
-    /// Storms detected.
+    /// Number of pause storms that the watchdog detected.
     pub storms: u64,
-    /// Storms that ended.
+    /// Number of pause storms that ended.
     pub restored: u64,
-    /// Packets dropped in storms.
+    /// Number of packets dropped in pause storms.
     pub dropped: u64,
-    /// Packets sent in storms.
+    /// Number of packets sent in pause storms.
     pub sent: u64,
 }
 
-/// Numbers of flows.
+/// Numbers of flows of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Flows {
-    /// Flows that started.
+    /// Number of flows that started.
     pub started: u64,
-    /// Flows that finished: the receiver has all bytes and the sender has the last ACK.
+    /// Number of flows that finished: the receiver has all bytes and the sender has the last ACK.
     pub finished: u64,
-    /// Flows that started and did not finish.
+    /// Number of flows that started and did not finish.
     pub unfinished: u64,
-    /// Flows in the statistics: they started after the warm-up.
+    /// Number of flows in the statistics: they started after the warm-up.
     pub measured: u64,
 }
 
-/// FCT by size of the flow. Flows of an incast are counted separately, not by size.
+/// FCT by flow size. Flows of an incast are counted separately, not by size.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FctBins {
-    /// Flows of at most [`SHORT_UP_TO_BYTES`].
+    /// Flows with at most [`SHORT_UP_TO_BYTES`] of payload.
     pub short: FctBin,
-    /// Flows between short and long.
+    /// Flows whose payload is between those of short and long flows.
     pub medium: FctBin,
-    /// Flows of more than [`LONG_FROM_BYTES`].
+    /// Flows with more than [`LONG_FROM_BYTES`] of payload.
     pub long: FctBin,
     /// Flows of an incast, of any size.
     pub incast: FctBin,
 }
 
-/// FCT of the flows of one bin, until the event that [`Summary::fct_until`] names.
+/// FCT of the flows of one size, until the event that [`Summary::fct_until`] states.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct FctBin {
-    /// Flows that finished.
+    /// Number of flows that finished.
     pub finished: u64,
-    /// Flows that did not finish. The distributions do not include them.
+    /// Number of flows that did not finish. The distributions do not include them.
     pub unfinished: u64,
-    /// FCT divided by the FCT that the flow would have alone in the network.
+    /// FCT slowdown: FCT divided by the ideal FCT, that of a flow alone in the network.
     pub slowdown: Option<Distribution>,
     /// FCT, in ps.
     pub fct_ps: Option<Distribution>,
 }
 
-/// Occupancy of the buffers of all switches, over the probes in the measured time.
+/// Buffered bytes of all switches, over the probes in the measured time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Buffer {
-    /// Number of probes.
+    /// Number of samples (one per switch and probe).
     pub samples: u64,
-    /// Median, in bytes.
+    /// Median of the buffered bytes.
     pub p50_bytes: u64,
-    /// 99th percentile, in bytes.
+    /// 99th percentile of the buffered bytes.
     pub p99_bytes: u64,
-    /// Maximum over the whole run, in bytes.
+    /// Maximum of the buffered bytes over the whole run.
     pub max_bytes: u64,
-    /// Occupancy by tier.
+    /// Buffered bytes by tier of the switch.
     pub tiers: Vec<TierBuffer>,
 }
 
-/// Occupancy of the buffers of one tier.
+/// Buffered bytes of the switches of one tier.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TierBuffer {
     /// Name of the tier.
     pub tier: String,
-    /// Median, in bytes.
+    /// Median of the buffered bytes.
     pub p50_bytes: u64,
-    /// 99th percentile, in bytes.
+    /// 99th percentile of the buffered bytes.
     pub p99_bytes: u64,
-    /// Maximum over the whole run, in bytes.
+    /// Maximum of the buffered bytes over the whole run.
     pub max_bytes: u64,
 }
 
-/// Percentiles of a histogram, for example of sampled queue lengths of switch ports, or of
-/// round-trip times that senders measured. Each value is the lower edge of its bin.
+/// Percentiles of a histogram, for example of queue lengths or RTTs. Each value is the lower edge
+/// of a bin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Percentiles {
-    /// Unit of the values, `bytes` or `ps`. It is the suffix of their names in `summary.json`.
+    /// Unit of the values, `bytes` or `ps`. It is the suffix of the keys in `summary.json`.
     pub unit: &'static str,
     /// Total number of samples.
     pub samples: u64,
@@ -221,13 +225,14 @@ impl Serialize for Percentiles {
 pub struct Load {
     /// Capacity in one direction, in bit/s.
     pub capacity_bps: u64,
-    /// Payload of flows over these links that started in the measured time. Above 1: the flows
-    /// offer more than the links can carry.
+    /// Payload of flows over these links that started in the measured time. The value is above 1 if
+    /// the flows offer more than the links can carry.
     pub offered: f64,
     /// Payload of flows over these links that started in the measured time and whose last byte was
     /// received in it.
     pub carried: f64,
-    /// All bytes sent over these links in the whole run, mean of both directions.
+    /// All bytes sent over these links in the whole run, including headers and control frames; mean
+    /// of both directions.
     pub wire: f64,
 }
 
@@ -240,9 +245,9 @@ pub struct LinkGroup {
     pub to: String,
     /// Number of sending ports.
     pub ports: u64,
-    /// Total capacity, in bit/s.
+    /// Total capacity of the sending ports, in bit/s.
     pub capacity_bps: u64,
-    /// All bytes sent, as a fraction of the capacity.
+    /// All bytes sent (including headers and control frames), as a fraction of the capacity.
     pub wire_utilisation: f64,
     /// Bytes of data packets (with headers and retransmissions), as a fraction of the capacity.
     pub data_utilisation: f64,
@@ -250,11 +255,11 @@ pub struct LinkGroup {
     pub paused_ps: u64,
     /// `paused_ps` as a fraction of (number of ports × duration of the run).
     pub paused_fraction: f64,
-    /// How often PFC began to pause a class of a sending port.
+    /// Number of times that PFC paused a class of a sending port.
     pub pauses: u64,
     /// Number of PFC frames with XOFF that the sending ports received, including repeated ones.
     pub pause_frames: u64,
-    /// Number of packets that the sending ports marked.
+    /// Number of packets that the sending ports marked (ECN).
     pub marked: u64,
     /// Number of packets that the sending ports dropped.
     pub dropped: u64,
@@ -262,25 +267,24 @@ pub struct LinkGroup {
     pub max_queue_bytes: u64,
 }
 
-/// The threads of a run. All other results are the same for each number of threads.
+/// Use of threads by a run. All other results are independent of the number of threads.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ThreadLine {
     /// Number of threads that were requested.
     pub asked: u32,
     /// Number of threads that the run used.
     pub used: u32,
-    /// The reason if the two numbers differ.
+    /// The reason why the used number differs from the requested number; `None` if they are equal.
     pub why: Option<String>,
-    /// Simulated time that each thread can process without data from the others, in ps.
+    /// Lookahead: simulated time that each thread can process without data of other threads, in ps.
     pub look_ahead_ps: Option<u64>,
-    /// Number of time windows in which all threads worked.
+    /// Number of synchronisation windows in which all threads worked.
     pub windows_together: u64,
-    /// Number of time windows with so few events that one thread handled them all.
+    /// Number of synchronisation windows with so few events that one thread did all work.
     pub windows_alone: u64,
     /// Number of frames that went from one thread to another.
     pub crossed: u64,
-    /// Maximum number of lanes (parts of the network that one thread processes in turn) of a
-    /// thread.
+    /// Maximum number of lanes (groups of nodes that one thread simulates in turn) per thread.
     pub lanes: u32,
 }
 
@@ -302,7 +306,7 @@ impl ThreadLine {
 /// Speed of the simulator.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Performance {
-    /// Number of transmissions of a packet over a link.
+    /// Number of packet-hops: transmissions of a packet over a link.
     pub packet_hops: u64,
     /// Packet-hops per second of the event loop.
     pub packet_hops_per_s: f64,
@@ -312,7 +316,7 @@ pub struct Performance {
     pub events_per_hop: f64,
     /// Duration of the event loop, in seconds of wall-clock time.
     pub loop_seconds: f64,
-    /// Wall-clock time from opening the directory to writing the summary, in seconds.
+    /// Wall-clock time from the creation of the results directory to the summary, in seconds.
     pub wall_seconds: f64,
     /// The threads that the run used.
     pub threads: ThreadLine,
@@ -334,7 +338,7 @@ impl Performance {
     }
 }
 
-/// Ports that wait for each other in a cycle.
+/// A deadlock: ports that wait for each other in a cycle.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Deadlock {
     /// Time at which the pause that closed the cycle took effect, in ps.
@@ -346,11 +350,11 @@ pub struct Deadlock {
     pub ports: Vec<String>,
     /// Bytes in the queues of these ports.
     pub bytes: u64,
-    /// Numbers of the flows whose packets block other packets.
+    /// IDs of the flows whose packets block other packets.
     pub flows: Vec<u32>,
 }
 
-/// A check that failed.
+/// A check of the audit that failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ViolationLine {
     /// Name of the check.

@@ -1,4 +1,4 @@
-//! One Parquet file, written in parts of bounded size.
+//! Writes one Parquet file in parts of bounded size.
 
 use crate::names::Names;
 use crate::{Error, directory};
@@ -19,10 +19,10 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Rows that are gathered before they are encoded.
+/// Number of rows that are collected before they are encoded.
 const ROWS_PER_PART: usize = 1024;
 
-/// Rows of a Parquet row group, which stays in memory, encoded, until it is complete.
+/// Number of rows of a Parquet row group. An incomplete row group stays in memory, encoded.
 const ROWS_PER_GROUP: usize = 32 * ROWS_PER_PART;
 
 /// One Parquet file under its temporary name, and the rows that are not encoded yet.
@@ -74,7 +74,7 @@ impl TableFile {
         Ok(())
     }
 
-    /// Encodes the waiting rows.
+    /// Encodes the rows that have been collected.
     fn encode(&mut self, names: &Names) -> Result<(), ParquetError> {
         self.rows_waiting = 0;
         let columns = std::mem::replace(&mut self.waiting, empty(&self.table));
@@ -83,7 +83,7 @@ impl TableFile {
         self.writer.write(&batch)
     }
 
-    /// Completes the file, makes sure that it is on the disk, and returns its final name.
+    /// Completes the file, waits until it is on the disk, and returns its final name.
     pub(crate) fn close(mut self, names: &Names) -> Result<String, Error> {
         let path = self.path.clone();
         let finished = self.encode(names).and_then(|()| self.writer.finish());
@@ -101,7 +101,7 @@ fn empty(table: &Table) -> Vec<Values> {
     columns.map(|column| column.empty).collect()
 }
 
-/// Returns the encodings: differences for whole numbers, with minimum and maximum of each row
+/// Returns the Parquet encodings: differences for integers, with minimum and maximum of each row
 /// group; a dictionary for texts.
 fn properties(schema: &Schema) -> WriterProperties {
     let mut properties = WriterProperties::builder()
@@ -121,7 +121,7 @@ fn properties(schema: &Schema) -> WriterProperties {
     properties.build()
 }
 
-/// Returns values as an array of the type of [`field`].
+/// Converts values to an Arrow array of the type of [`field`].
 fn array(values: Values, names: &Names) -> ArrayRef {
     match values {
         Values::U8(values) => Arc::new(UInt8Array::from(values)),
@@ -149,8 +149,8 @@ fn array(values: Values, names: &Names) -> ArrayRef {
     }
 }
 
-/// Returns the type of a column in the file. Names of nodes, tiers and traffic sources are stored
-/// as a dictionary.
+/// Returns the Arrow type of a column in the file. Names of nodes, tiers and traffic sources are
+/// stored as a dictionary.
 fn field(column: &ColumnInfo) -> Field {
     let names = || DataType::Dictionary(Box::new(DataType::UInt32), Box::new(DataType::Utf8));
     let (kind, nullable) = match column.empty {
@@ -181,12 +181,12 @@ mod tests {
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use parquet::record::Field as Read;
 
-    /// A row with a column of each type. Its number determines all values.
+    /// A row with a column of each type. The index of the row determines all values.
     #[derive(Clone, Debug)]
     struct Mixed(u64);
 
     impl Mixed {
-        /// Bits that differ from row to row. The number of bits changes every 1000 rows.
+        /// Returns bits that differ between rows. The number of bits changes every 1000 rows.
         fn bits(&self) -> u64 {
             let mixed = self.0.wrapping_mul(0x9e37_79b9_7f4a_7c15);
             mixed >> (self.0 / 1000 % 9 * 8).min(63)
@@ -260,7 +260,7 @@ mod tests {
         Names::of_nodes(nodes.into_iter())
     }
 
-    /// The values that reading a row must return.
+    /// Returns the values that a reader of the file must return for a row.
     fn expected(row: u64) -> Vec<Read> {
         let r = Mixed(row);
         let or_null = |read: Option<Read>| read.unwrap_or(Read::Null);

@@ -1,4 +1,4 @@
-//! The counts of a run from which its summary is computed.
+//! Collects the data of a run from which the summary is computed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +21,8 @@ use crate::summary::{
 };
 use crate::workloads::WorkloadTally;
 
-/// Maximum number of flows faster than their ideal that the summary lists individually.
+/// Maximum number of flows that the summary lists individually because they were faster than their
+/// ideal FCT.
 const EXAMPLES: u64 = 10;
 
 #[derive(Default)]
@@ -42,10 +43,10 @@ impl BinTally {
     }
 }
 
-/// The kinds of links that a flow crosses.
+/// The kinds of links on the path of a flow.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Links {
-    /// Links inside a GPU server.
+    /// Links to the scale-up switch of a GPU server.
     InServer,
     /// Host links: both hosts are connected to the same switch.
     Hosts,
@@ -53,7 +54,7 @@ enum Links {
     HostsAndCore,
 }
 
-/// Payload of flows in bytes, by the kind of links that the flows cross.
+/// Payload bytes of flows, by the kinds of links on their paths.
 #[derive(Default)]
 struct Payload {
     hosts: u128,
@@ -78,13 +79,13 @@ pub(crate) struct Tally {
     medium: BinTally,
     long: BinTally,
     incast: BinTally,
-    /// Tier of each node as an index into `tiers`.
+    /// Per node, the index of its tier in `tiers`.
     tier_of: IndexVec<NodeId, usize>,
     /// Names of the tiers, lowest first.
     tiers: Vec<String>,
-    /// Occupancy of buffers in the measured time, by tier.
+    /// Histogram of buffered bytes in the measured time, by tier.
     occupancy: Vec<Histogram>,
-    /// Maximum occupancy of a buffer in the whole run, by tier.
+    /// Maximum of the buffered bytes in the whole run, by tier.
     fullest: Vec<u64>,
     measured: u64,
     offered: Payload,
@@ -92,7 +93,7 @@ pub(crate) struct Tally {
     too_fast: Vec<ViolationLine>,
     too_fast_count: u64,
     lone: LoneFlows,
-    /// Counts of the tables that declare a summary, by the key that they declare.
+    /// Histograms of the tables that declare a summary, by the key that they declare.
     bins: BTreeMap<&'static str, Bins>,
     workloads: WorkloadTally,
 }
@@ -136,8 +137,8 @@ impl Tally {
         at_ps >= self.info.measure_from_ps && self.info.measure_to_ps.is_none_or(|to| at_ps <= to)
     }
 
-    /// Returns the kinds of links that flows between two hosts cross. A flow crosses the core if no
-    /// switch is connected to both hosts. // TOP-27
+    /// Returns the kinds of links on the path between two hosts. Flows cross the core if no switch
+    /// is connected to both hosts. // TOP-27
     fn links_of(&self, src: u32, dst: u32) -> Links {
         let nodes = &self.info.nodes;
         let [from, to] = [src, dst].map(|host| &nodes[host as usize].switches);
@@ -145,7 +146,7 @@ impl Tally {
         let inside = |&switch: &u32| nodes[switch as usize].scale_up;
         match shared.clone().next() {
             None => Links::HostsAndCore,
-            Some(_) if shared.any(inside) => Links::InServer, // TOP-24
+            Some(_) if shared.any(inside) => Links::InServer, // TOP-24: scale-up links first
             Some(_) => Links::Hosts,
         }
     }
@@ -154,7 +155,7 @@ impl Tally {
         self.check_speed(record);
         self.lone.add(record);
         let flow = record.flow;
-        // TOP-27: payload counts for the kinds of links that the flow crosses.
+        // TOP-27: add the payload to the kinds of links on the path of the flow.
         if self.measures(flow.start_ps) {
             let links = self.links_of(flow.src, flow.dst);
             self.offered.add(flow.bytes, links);
@@ -186,11 +187,11 @@ impl Tally {
         }
     }
 
-    /// Checks that no flow is faster than it would be alone in the network (slowdown ≥ 1). The
-    /// tolerance of one millionth covers link rates whose time per byte is rounded.
+    /// Checks that no flow is faster than its ideal FCT (slowdown ≥ 1). The tolerance of one
+    /// millionth covers link rates whose time per byte is rounded.
     fn check_speed(&mut self, record: &FlowRecord) {
         if self.info.sprays || self.info.paths_change {
-            return; // LNK-30
+            return; // LNK-30: paths change
         }
         let ends = [
             (
@@ -228,7 +229,8 @@ impl Tally {
         self.occupancy[tier].add_many(sample.used_bytes, measured);
     }
 
-    /// Returns how many of the probes that a sample summarises are in the measured time.
+    /// Returns the number of probes in the measured time, among the probes that a sample
+    /// summarises.
     fn measured_probes(&self, sample: &BufferSample) -> u64 {
         if sample.probes == 1 {
             return u64::from(self.measures(sample.at_ps));
@@ -242,7 +244,7 @@ impl Tally {
         before(to_ps.saturating_add(1)).saturating_sub(before(self.info.measure_from_ps))
     }
 
-    /// Counts the rows of a table. Tables that the summary does not use are ignored.
+    /// Adds the rows of a table. Tables that the summary does not use are ignored.
     pub(crate) fn rows(&mut self, rows: &dyn Rows) {
         if let Some(flows) = rows.of::<FlowRecord>() {
             flows.iter().for_each(|record| self.flow(record));
@@ -260,7 +262,7 @@ impl Tally {
         }
     }
 
-    /// Returns the percentiles of each table that declares a summary.
+    /// Returns the percentiles of each table that declares a summary, by the key that it declares.
     fn percentiles(&self) -> BTreeMap<&'static str, Option<Percentiles>> {
         let tables = MEASURES.iter().flat_map(|measure| (measure.tables)());
         let keys = tables.filter_map(|table| table.summary);
@@ -389,7 +391,7 @@ impl Tally {
 
     fn checks(&self, outcome: &Outcome) -> Vec<String> {
         let mut checks: Vec<String> = outcome.checks.iter().map(ToString::to_string).collect();
-        // The engine also reports this check in some runs; it must not be listed twice.
+        // The engine also reports this check in some runs. It must not be listed twice.
         checks.retain(|check| check != "slowdown");
         if self.too_fast_count == 0 && !self.info.sprays && !self.info.paths_change {
             checks.push("slowdown".into());
@@ -495,7 +497,7 @@ impl Tally {
     }
 
     /// Returns the load of the core: the links between two switches of which at least one has
-    /// hosts. `None`: there are no such links.
+    /// hosts; `None` if there are no such links.
     fn core_load(&self, outcome: &Outcome, measure_to_ps: u64) -> Option<Load> {
         let is_host = |node: NodeId| self.info.nodes[node.index()].level == 0;
         let to_hosts = outcome.ports.iter().filter(|port| is_host(port.peer));
@@ -508,7 +510,8 @@ impl Tally {
         self.load(outcome, measure_to_ps, of_core, payload)
     }
 
-    /// Returns the load of the links between hosts and switches. // TOP-12: not inside a server
+    /// Returns the load of the links between hosts and switches, without scale-up links of servers
+    /// (TOP-12).
     fn host_load(&self, outcome: &Outcome, measure_to_ps: u64) -> Load {
         let of_hosts = |port: &&PortRecord| {
             let ends = [port.node, port.peer].map(|node| &self.info.nodes[node.index()]);
@@ -519,8 +522,8 @@ impl Tally {
         load.unwrap_or_default()
     }
 
-    /// Returns the load of some ports, which are both directions of their links. `None`: there are
-    /// no such ports.
+    /// Returns the load of some ports, which are both directions of their links; `None` if there
+    /// are no such ports.
     fn load(
         &self,
         outcome: &Outcome,
@@ -553,14 +556,14 @@ fn ending_name(ending: Ending) -> &'static str {
     }
 }
 
-/// Returns the [`utilisation`] by bytes that ports sent, at most 1. Ports count all bytes of a
-/// frame when its transmission starts, and the run can end during a transmission. // TOP-27
+/// Returns the [`utilisation`] by the bytes that ports sent, at most 1. A port counts all bytes of
+/// a frame when the transmission starts, and the run can end during a transmission. // TOP-27
 fn wire_utilisation(bytes: u128, capacity_bps: u64, time_ps: u64) -> f64 {
     utilisation(bytes, capacity_bps, time_ps).min(1.0)
 }
 
-/// Returns bytes as a fraction of what links of this capacity can carry in this time. Returns 0 if
-/// capacity or time is 0.
+/// Returns `bytes` as a fraction of the bytes that links of this capacity can carry in `time_ps`.
+/// Returns 0 if capacity or time is 0.
 fn utilisation(bytes: u128, capacity_bps: u64, time_ps: u64) -> f64 {
     let possible = capacity_bps as f64 * (time_ps as f64 / 1e12);
     if possible > 0.0 {

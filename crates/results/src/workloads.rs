@@ -1,4 +1,4 @@
-//! The results of workloads in the summary of a run.
+//! Results of workloads in `summary.json`.
 
 use std::collections::BTreeMap;
 
@@ -16,28 +16,28 @@ pub struct WorkloadSummary {
     pub finished: u32,
     /// Number of operations that have ended.
     pub operations: u64,
-    /// Time from the start of the ranks to the end of the last rank. `None`: some ranks have not
+    /// Time from the start of the ranks to the end of the last rank; `None`: some ranks have not
     /// ended.
     pub took_ps: Option<u64>,
     /// The rank that ended last. `None`: some ranks have not ended.
     pub last_rank: Option<u32>,
-    /// Time in which a rank computed: mean over the ranks.
+    /// Total time during which a rank computed: mean over the ranks.
     pub mean_computing_ps: f64,
-    /// Time in which a rank communicated without computing: mean over the ranks.
+    /// Total time during which a rank communicated without computing: mean over the ranks.
     pub mean_exposed_ps: f64,
-    /// Time in which a rank communicated without computing: maximum over the ranks.
+    /// Total time during which a rank communicated without computing: maximum over the ranks.
     pub max_exposed_ps: u64,
-    /// Time in which a rank neither computed nor communicated: mean over the ranks.
+    /// Total time during which a rank neither computed nor communicated: mean over the ranks.
     pub mean_idle_ps: f64,
-    /// Number of collectives that have ended on all their ranks.
+    /// Number of collectives that have ended on all ranks of their groups.
     pub collectives: u64,
-    /// Time from the first start of a collective to its last end: mean over the collectives.
+    /// Duration of a collective from its first start to its last end: mean over the collectives.
     pub mean_collective_ps: Option<f64>,
-    /// Time from the first start of a collective to its last end: maximum over the collectives.
+    /// Duration of a collective from its first start to its last end: maximum over the collectives.
     pub max_collective_ps: Option<u64>,
-    /// Bus bandwidth of a collective, in bit/s: mean over the collectives that have one.
+    /// Bus bandwidth of a collective, in bit/s: mean over the collectives that define one.
     pub mean_bus_bps: Option<f64>,
-    /// Bus bandwidth of a collective, in bit/s: minimum over the collectives that have one.
+    /// Bus bandwidth of a collective, in bit/s: minimum over the collectives that define one.
     pub min_bus_bps: Option<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! Writes the results of a simulation run while it runs.
+//! Writes the results of a simulation during the run.
 
 use crate::capture::CaptureFiles;
 use crate::encoder::Encoder;
@@ -13,7 +13,8 @@ use fabric::record::{Outcome, PortRecord, Recorder, Rows, workload_tables};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Ports whose rows are converted together. This bounds memory when a network has many ports.
+/// Number of ports whose rows are converted together. It bounds the memory in networks with many
+/// ports.
 const PORTS_AT_ONCE: usize = 4096;
 
 /// Writes the results of one run into one directory.
@@ -30,18 +31,19 @@ pub struct Writer {
     dir: PathBuf,
     began: Instant,
     error: Option<Error>,
-    /// Keeps other runs out of the directory.
+    /// Lock that keeps other runs out of the directory.
     _lock: directory::Lock,
-    /// Tables that every run has, and tables that the scenario requests. `None`: they are complete.
+    /// Tables of every run and tables that the scenario requests; `None`: the files are complete.
     tables: Option<Encoder>,
-    /// Captured frames of links. `None`: the scenario does not capture frames.
+    /// Captured frames of links; `None`: the scenario captures no frames.
     capture: Option<CaptureFiles>,
     tally: Tally,
 }
 
 impl Writer {
-    /// Creates and locks the directory `dir`. Results of an earlier run in it are replaced when
-    /// this run finishes. Other files in it are an error unless `force` is true; they stay.
+    /// Creates and locks the directory `dir`. If it contains results of an earlier run, they are
+    /// replaced when this run finishes. Other files in the directory are an error, unless `force`
+    /// is true; then they are kept.
     pub fn create(dir: &Path, info: RunInfo, force: bool) -> Result<Self, Error> {
         let lock = directory::claim(dir, force)?;
         let tables = fabric::record::tables()
@@ -76,14 +78,15 @@ impl Writer {
         Ok(writer)
     }
 
-    /// The first error of writing, if one occurred. The run should then be interrupted.
+    /// Returns the first error that occurred while writing. The caller should then interrupt the
+    /// run.
     #[must_use]
     pub fn error(&self) -> Option<&Error> {
         self.error.as_ref()
     }
 
     /// Writes the tables of ports and the summary, and gives all files their final names.
-    /// `warnings` are the warnings of the run, for the summary.
+    /// `warnings` are the warnings of the run; the summary contains them.
     pub fn finish(mut self, outcome: &Outcome, warnings: &[String]) -> Result<Summary, Error> {
         for ports in outcome.ports.chunks(PORTS_AT_ONCE) {
             self.put(&ports.to_vec());
@@ -104,8 +107,7 @@ impl Writer {
         Ok(summary)
     }
 
-    /// Adds rows to their table, unless an error occurred earlier. Keeps the error if one occurs
-    /// now.
+    /// Adds rows to their table, unless an error has occurred. Stores an error that occurs now.
     fn put(&mut self, rows: &dyn Rows) {
         if self.error.is_none()
             && let Err(error) = self.add(rows)
@@ -151,7 +153,7 @@ impl Recorder for Writer {
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        // The thread must have ended before its files are removed.
+        // The encoder thread must end before its files are removed.
         self.tables = None;
         // After `finish` no file has a temporary name, so this removes nothing.
         directory::discard(&self.dir);

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use traffic::Flow;
 
-/// A temporary directory that is removed at the end of the test.
+/// A temporary directory, which is removed at the end of the test.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -48,7 +48,7 @@ fn node(name: &str, tier: &str, level: u8, switches: &[u32]) -> NodeInfo {
     }
 }
 
-/// A network of two racks with one host each, and one spine.
+/// Describes a network of two racks with one host each, and one spine.
 fn info() -> RunInfo {
     RunInfo {
         hosts_take_time: false,
@@ -164,7 +164,8 @@ fn rows(dir: &Path, name: &str) -> i64 {
         .num_rows()
 }
 
-/// The columns of all tables. They are part of the interface: programs of users read them by name.
+/// The columns of all tables. They are part of the interface, because programs of users read
+/// columns by name.
 const COLUMNS: [(&str, &str); 15] = [
     (
         "flows",
@@ -504,7 +505,7 @@ fn optional_tables_have_files_and_percentiles() {
     );
     assert_eq!(json["queue"]["p99_bytes"], 5_000);
 
-    // The next run requests no optional tables: its directory must contain none.
+    // The next run requests no optional tables, so its directory must contain none.
     let again = Writer::create(&dir.0, info(), false).unwrap();
     let summary = again.finish(&outcome(), &[]).unwrap();
     assert_eq!(names_in(&dir.0), WHOLE);
@@ -664,14 +665,15 @@ fn loads_are_payload_over_capacity_in_the_measured_time() {
         received_ps: Some(2_000_001),
         ..flow(2, 7_000, 5_000)
     };
-    // TOP-27: flows that started in the warm-up are not counted, as part of them was carried before
-    // the measured time.
+    // TOP-27: flows that started in the warm-up are not counted, because part of their payload was
+    // carried before the measured time.
     let early = flow(3, 50_000, 500);
     writer.rows(&vec![flow(0, 2_000, 5_000), within_rack, late, early]);
     let mut outcome = outcome();
     outcome.ports[3].tx_bytes = 10_000;
     let summary = writer.finish(&outcome, &[]).unwrap();
-    // Measured: 1 999 000 ps of 2 · 100 Gbps in one direction, 49 975 bytes.
+    // Capacity of the core in one direction: 2 links · 100 Gbit/s · 1 999 000 ps of measured time =
+    // 49 975 bytes.
     let core = summary.core.unwrap();
     assert_eq!(core.capacity_bps, 200_000_000_000);
     assert!(
@@ -684,8 +686,8 @@ fn loads_are_payload_over_capacity_in_the_measured_time() {
         "{}",
         core.carried
     );
-    // Bytes on the wire count over the whole run and both directions: 4 · 100 Gbps · 4 µs = 200 000
-    // bytes.
+    // Bytes on the wire are counted over the whole run and both directions: 4 · 100 Gbit/s · 4 µs =
+    // 200 000 bytes.
     assert!(
         (core.wire - 10_000.0 / 200_000.0).abs() < 1e-12,
         "{}",
@@ -760,7 +762,7 @@ fn a_sample_counts_as_the_probes_that_it_summarises_in_the_measured_time() {
         writer.rows(&vec![sample]);
         let buffer = writer.finish(&outcome(), &[]).unwrap().buffer;
         assert_eq!(buffer.samples, measured, "{sample:?}");
-        // Individual samples of these probes give the same count.
+        // The same probes as individual samples must give the same count.
         let dir = Scratch::new();
         let mut writer = Writer::create(&dir.0, info(), false).unwrap();
         let every = (sample.at_ps - sample.from_ps) / (sample.probes - 1).max(1);
@@ -825,8 +827,8 @@ fn a_flow_faster_than_its_ideal_is_a_violation() {
     assert!(!summary.checks.contains(&"slowdown".to_string()));
 }
 
-/// If packets take several paths, the last, shorter packet of a flow does not wait behind the
-/// others.
+/// If packets take several paths, the last, shorter packet of a flow does not wait behind other
+/// packets of the flow.
 #[test]
 fn sprayed_flows_may_be_faster_than_the_ideal_of_one_path() {
     let dir = Scratch::new();
@@ -959,7 +961,7 @@ fn a_path_that_is_a_file_is_an_error_with_the_path() {
 fn a_full_disk_is_an_error_with_the_path_and_no_complete_file() {
     let dir = Scratch::new();
     let mut writer = Writer::create(&dir.0, info(), false).unwrap();
-    // All later writes go to a device that is always full.
+    // All later writes of the summary go to a device that is always full.
     let part = dir.0.join("summary.json.part");
     std::os::unix::fs::symlink("/dev/full", &part).unwrap();
     writer.rows(&vec![flow(0, 1, 1_000)]);
@@ -1044,7 +1046,8 @@ fn capture_of(files: u16, dir: &Path) -> Summary {
     }];
     let mut writer = Writer::create(dir, info, false).unwrap();
     for nth in 0..20 {
-        // The last frames are short: they would fit into a file that is too full for the long ones.
+        // The last frames are shorter: they would fit into a file that is too full for the earlier
+        // frames.
         let kept = vec![nth as u8; if nth < 15 { 100 } else { 60 }];
         writer.rows(&vec![CapturedFrame {
             at_ps: u64::from(nth) * 1_000,

@@ -129,9 +129,8 @@ pub(super) struct Plan {
     /// Distinct kinds of links (rate, delay, loss). An [`Edge`] refers to this list by index.
     pub(super) links: Vec<LinkSpec>,
     pub(super) names: Names,
-    /// Number of racks (switches with hosts) per pod in a regular topology; pods have consecutive
-    /// racks. The paths between two racks depend only on whether the racks are the same, or in the
-    /// same pod.
+    /// Number of racks (switches with hosts) per pod in a regular topology. The paths between two
+    /// racks depend only on whether the racks are equal, or in the same pod.
     pub(super) pod_racks: Option<u32>,
     /// Scale-up switches of servers, as indices among the switches.
     pub(super) scale_up: Vec<u32>,

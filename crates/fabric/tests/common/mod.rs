@@ -1,5 +1,5 @@
-//! Networks, presets and recorders for the engine's tests. The presets here are the smallest ones
-//! that show a mechanism; the product's presets are in the `scenario` crate.
+//! Networks, presets and recorders for the engine's tests. A preset here is the smallest
+//! configuration with a mechanism; the presets for users are in the crate `scenario`.
 #![allow(dead_code)]
 
 #[path = "../../../dataplane/tests/sets/mod.rs"]
@@ -52,7 +52,7 @@ pub const LINK: LinkSpec = LinkSpec {
     loss: Loss::NONE,
 };
 
-/// Keeps everything.
+/// A recorder that stores all rows in memory.
 #[derive(Debug, Default)]
 pub struct Keep {
     pub flows: Vec<FlowRecord>,
@@ -98,7 +98,7 @@ impl Recorder for Keep {
 }
 
 impl Keep {
-    /// FCT to the receiver's last byte, of the flow with this number.
+    /// Returns the FCT of a flow, given by its ID, to the receiver's last byte.
     pub fn fct(&self, id: u32) -> Time {
         let record = self
             .flows
@@ -147,7 +147,8 @@ pub fn flow(id: u32, start_ps: Time, src: u32, dst: u32, bytes: u64) -> Flow {
     }
 }
 
-/// Random flows between `hosts` hosts, many at the same instants, and an incast to host 0.
+/// Returns random flows between `hosts` hosts, many of them with equal start times, and an incast
+/// to host 0.
 pub fn flows(seed: u64, hosts: u32, many: u32) -> Vec<Flow> {
     let mut random = Stream::new(seed, 0, Purpose::Test);
     let mut flows: Vec<Flow> = (0..many)
@@ -169,7 +170,8 @@ pub fn flows(seed: u64, hosts: u32, many: u32) -> Vec<Flow> {
     flows
 }
 
-/// This many threads, however many processors there are and however little there is to do.
+/// Requests this number of threads, even if there are fewer processors or one thread would be
+/// faster.
 pub const fn forced(asked: u32) -> Threads {
     Threads {
         asked,
@@ -191,7 +193,7 @@ pub fn leaf_spine(leaves: u32, spines: u32, hosts_per_leaf: u32) -> TopologySpec
     }
 }
 
-/// A network whose links all lose frames with this chance.
+/// A leaf-spine network in which every link loses frames with this probability.
 pub fn lossy_leaf_spine(
     leaves: u32,
     spines: u32,
@@ -211,7 +213,7 @@ pub fn lossy_leaf_spine(
     }
 }
 
-/// Line rate over lossless FIFO switches.
+/// Senders at line rate, without congestion control, over lossless FIFO switches.
 pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
     let control = ClassConfig {
         pausable: false,
@@ -368,7 +370,7 @@ pub fn bfc(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
     s
 }
 
-/// Links with credits, sized for a full link, in the place of pauses.
+/// Replaces pauses by credits on each link (CBFC), with enough credits for a full link.
 pub fn cbfc(setup: Setup) -> Setup {
     with_credits(setup, CbfcConfig::STANDARD)
 }
@@ -394,7 +396,7 @@ pub fn ideal_fq(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
     s
 }
 
-/// ExpressPass as its paper has it, with frames of 1538 bytes.
+/// ExpressPass as in its paper, with frames of 1538 bytes.
 pub fn expresspass(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
     let mut s = line_rate(topology, flows);
     let config = sets::expresspass(1538);
@@ -409,7 +411,7 @@ pub fn expresspass(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
     s
 }
 
-/// NDP as its paper has it, with frames of 1500 bytes.
+/// NDP as in its paper, with frames of 1500 bytes.
 pub fn ndp(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
     let mut s = line_rate(topology, flows);
     let config = sets::ndp(1500);
@@ -423,7 +425,7 @@ pub fn ndp(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
     s
 }
 
-/// Homa with 8 levels, of which 3 are for unscheduled packets.
+/// Homa with 8 priority levels, of which 3 are for unscheduled packets.
 pub fn homa(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
     let mut s = line_rate(topology, flows);
     let mut cutoffs = [u32::MAX; 32];
@@ -444,14 +446,14 @@ pub fn homa(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
     s
 }
 
-/// Swift, whose hosts take time.
+/// Swift, on hosts with a processing delay.
 pub fn swift(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
     let mut s = line_rate(topology, flows);
     s.nic.control = Sending::Control(ControlConfig::Swift(SwiftConfig::default()));
     s
 }
 
-/// PowerTCP, over HPCC's telemetry.
+/// PowerTCP with the telemetry (INT) of HPCC.
 pub fn powertcp(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
     let mut s = hpcc(topology, flows);
     s.nic.control = Sending::Control(ControlConfig::PowerTcp(PowerTcpConfig::paper(1e11)));
@@ -464,7 +466,7 @@ pub fn theta_powertcp(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
     s
 }
 
-/// Bolt, with the thresholds of its authors' experiments.
+/// Bolt with the thresholds of its authors' experiments.
 pub fn bolt(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
     let mut s = line_rate(topology, flows);
     s.nic.control = Sending::Control(ControlConfig::Bolt(SenderConfig::default()));
@@ -477,15 +479,15 @@ pub fn bolt(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
     s
 }
 
-/// Oblivious spraying over all values.
+/// Oblivious spraying over all 2^16 entropy values.
 pub const OBLIVIOUS: SprayConfig = SprayConfig::Oblivious(ObliviousConfig { values: 1 << 16 });
-/// REPS, frozen for a millisecond.
+/// REPS, which freezes for one millisecond after a timeout.
 pub const REPS: SprayConfig = SprayConfig::Reps(RepsConfig {
     values: 1 << 16,
     ring: 8,
     freeze_ps: MS,
 });
-/// The bitmap policy with the points of its model.
+/// The bitmap path policy with the penalty points of its model.
 pub const BITMAP: SprayConfig = SprayConfig::Bitmap(BitmapConfig {
     values: 64,
     mark: 1,
@@ -493,7 +495,7 @@ pub const BITMAP: SprayConfig = SprayConfig::Bitmap(BitmapConfig {
     timeout: 15,
 });
 
-/// A preset of this file.
+/// Creates a setup of a preset of this file from a topology and flows.
 pub type Preset = fn(TopologySpec, Vec<Flow>) -> Setup;
 
 /// Every preset in which senders set their rates or windows.
@@ -510,7 +512,7 @@ pub const PRESETS: [(&str, Preset); 10] = [
     ("theta-powertcp", theta_powertcp),
 ];
 
-/// Receiver-driven transports.
+/// All receiver-driven transports.
 pub const DRIVEN: [(&str, Preset); 3] =
     [("expresspass", expresspass), ("ndp", ndp), ("homa", homa)];
 
@@ -549,14 +551,14 @@ impl Setup {
         }
     }
 
-    /// Runs without expecting anything.
+    /// Runs the setup without checks of the outcome.
     pub fn run_raw(self) -> (Outcome, Keep) {
         let mut keep = Keep::default();
         let outcome = Simulation::new(self.plan()).run(&mut keep, &mut |_| true);
         (outcome, keep)
     }
 
-    /// Runs; every audit must hold.
+    /// Runs the setup and checks that every audit holds.
     pub fn run(self) -> (Outcome, Keep) {
         let (outcome, keep) = self.run_raw();
         assert_eq!(outcome.violations, [], "all audits hold");

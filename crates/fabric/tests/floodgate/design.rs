@@ -1,4 +1,5 @@
-//! Options of the design: when credits are earned, how they are made, tables, groups.
+//! Design options of Floodgate: when credits are returned, how credit frames are built, window
+//! tables, groups of VOQs.
 
 use super::*;
 use dataplane::config::{Classify, Recovery, Schedule};
@@ -17,7 +18,7 @@ fn some_incast(config: FloodgateConfig) -> Setup {
 // FG-21, FG-24, FG-26, FG-60
 #[test]
 fn every_option_keeps_the_books_and_lets_everything_through() {
-    // Small windows, so that spines hold packets too.
+    // Windows are small, so that spines park packets too.
     let practical = windows(FloodgateConfig::PRACTICAL, |w| {
         w.initial = Amount::Bytes(60_000)
     });
@@ -108,14 +109,16 @@ fn credits_take_the_share_of_the_links_that_can_be_computed() {
         back.tx_credit_bytes
     };
     assert_eq!(share(FloodgateConfig::IDEAL), 3000 * 56);
-    // 3000 frames take 252 us: every 10 us a frame, and one more at the end.
+    // 3000 frames take 252 µs: one credit frame every 10 µs, and one more at the end.
     let practical = share(FloodgateConfig::PRACTICAL);
     assert!((25 * 56..=27 * 56).contains(&practical), "{practical}");
 }
 
-/// Two pods whose hosts all send to one host of the other, over one aggregation switch in each pod.
+/// Two pods, in which all hosts send to one host of the other pod, through one aggregation switch
+/// per pod.
 fn two_pods(voqs: Voqs) -> Setup {
-    // Hosts 0-3 in pod A, 4-7 in pod B; two ToRs and one leaf (agg) a pod, one core.
+    // Hosts 0-3 are in pod A, hosts 4-7 in pod B. Each pod has two ToRs and one leaf (aggregation
+    // switch). There is one core.
     let (t, l, c) = (8, 12, 14);
     let mut links: Vec<_> = (0..8).map(|h| (h, t + h / 2, HOST)).collect();
     links.extend((0..4).map(|tor| (t + tor, l + tor / 2, UP)));
@@ -133,7 +136,8 @@ fn two_pods(voqs: Voqs) -> Setup {
             .filter(|src| *src != 4)
             .map(|src| flow(src, US, src, 0, 400_000)),
     );
-    // And within each pod, so that more comes down to the receivers than goes on.
+    // Hosts also send within each pod, so that more data arrives for the receivers than their links
+    // carry.
     flows.extend([(2, 0), (3, 0), (6, 4), (7, 4)].map(|(src, dst)| flow(0, US, src, dst, 400_000)));
     let flows = renumbered(flows);
     let config = FloodgateConfig {
@@ -183,7 +187,8 @@ fn two_leaves_wait_for_each_other_without_groups_of_voqs_and_not_with_them() {
 // FG-61
 #[test]
 fn the_ingress_pipeline_hears_of_the_voqs_later() {
-    // Two bursts to one receiver: between them the VOQs run empty, but not as the ingress knows it.
+    // Two bursts to one receiver. Between them the VOQs become empty, but the ingress pipeline
+    // learns of it later.
     let mut flows = incast(0, 24, 8, US, 100_000);
     flows.extend((24..100).map(|i| flow(i, u64::from(i) * 8 * US, 8 + i % 24, 0, 30_000)));
     let run = |vup_ps| {

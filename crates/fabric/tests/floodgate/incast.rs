@@ -1,10 +1,10 @@
-//! Incast: who holds what, and how much of it.
+//! Floodgate in an incast: where packets are buffered, and how many bytes.
 
 use super::*;
 use dataplane::hop::floodgate::{Amount, Release, Voqs, WindowUnit};
 use fabric::NodeId;
 
-/// Leaves are nodes after the hosts, spines after the leaves.
+/// Number of leaves. In node order, leaves follow the hosts, and spines follow the leaves.
 const LEAVES: u32 = 4;
 const SPINES: u32 = 2;
 const PER_LEAF: u32 = 8;
@@ -20,7 +20,7 @@ fn heavy(config: FloodgateConfig) -> Setup {
     )
 }
 
-/// Initial window in bytes of full frames, towards a switch over a fast link.
+/// Initial window in bytes of full frames, for a next switch over a fast link.
 fn window_bytes(bytes: u64) -> u64 {
     bytes.div_ceil(FRAME) * FRAME
 }
@@ -28,9 +28,10 @@ fn window_bytes(bytes: u64) -> u64 {
 // FG-02, FG-03, FG-04
 #[test]
 fn the_last_hop_gets_no_more_than_the_windows_of_those_above_it() {
-    // A hop BDP of 60 000 B, and 400 Gbps for 10 us.
+    // Hop BDP of 60 000 B, plus 400 Gbit/s for 10 µs.
     let practical = window_bytes(60_000 + 500_000);
-    // The spine's next hop and each source leaf's are links of 400 Gbps alike.
+    // The links from the spine to its next hop and from each source leaf to the spine have 400
+    // Gbit/s.
     let ideal = window_bytes(90_000);
     for (config, window) in [
         (FloodgateConfig::PRACTICAL, practical),
@@ -44,7 +45,8 @@ fn the_last_hop_gets_no_more_than_the_windows_of_those_above_it() {
             "{last_hop} > {spines} x {window}"
         );
         assert!(last_hop > FRAME);
-        // What a spine holds for the last hop came from the source leaves' windows.
+        // Bytes that a spine stores for the last hop are limited by the windows of the source
+        // leaves.
         let sources = u64::from(LEAVES - 1);
         let spine = fullest(&outcome, HOSTS + LEAVES..HOSTS + LEAVES + SPINES);
         assert!(spine <= sources * window, "{spine} > {sources} x {window}");
@@ -86,7 +88,8 @@ fn a_flow_alone_is_not_slowed() {
 // FG-03, FG-13
 #[test]
 fn the_bottleneck_is_never_idle() {
-    // 24 flows of 400 kB over 100 Gbps: the last byte comes at the earliest when all frames have passed.
+    // 24 flows of 400 kB over 100 Gbit/s: the last byte arrives after the transmission of all
+    // frames at the earliest.
     let frames = 24 * 400;
     let wire_ps = frames * FRAME * 80;
     for config in [
@@ -113,7 +116,7 @@ fn the_bottleneck_is_never_idle() {
 // FG-04, FG-10
 #[test]
 fn others_pass_by_what_is_held() {
-    // One short flow from a rack of senders to a neighbour of the receiver.
+    // One short flow from a sender in a rack of the incast to a neighbour of the receiver.
     let mut flows = incast(0, HOSTS - PER_LEAF, PER_LEAF, US, 400_000);
     let id = flows.len() as u32;
     flows.push(flow(id, 60 * US, PER_LEAF, 1, 1_000));
@@ -124,7 +127,8 @@ fn others_pass_by_what_is_held() {
         s.run().1.fct(id)
     };
     let (plain, ideal) = (fct(None), fct(Some(FloodgateConfig::IDEAL)));
-    // Behind at most the windows of all switches, 2 x 90 kB at 100 Gbps and less on the way.
+    // The flow waits at most for the windows of all switches: 2 x 90 kB at 100 Gbit/s, and less on
+    // the way.
     assert!(ideal < 15 * US, "{ideal}");
     assert!(plain > 2 * ideal, "{plain} {ideal}");
 }
@@ -151,7 +155,7 @@ fn withheld_credits_keep_the_spines_empty() {
 // FG-10, FG-11
 #[test]
 fn destinations_share_a_pool_that_is_too_small() {
-    // Four receivers at once, each with senders from all other racks.
+    // Four receivers at the same time, each with senders in all other racks.
     let mut flows = Vec::new();
     for receiver in 0..4 {
         flows.extend((PER_LEAF..HOSTS).map(|src| flow(0, US, src, receiver, 100_000)));
@@ -178,7 +182,7 @@ fn destinations_share_a_pool_that_is_too_small() {
     }
 }
 
-// FG-12: held packets fill the ingress, so PFC stops the hosts and nothing is lost.
+// FG-12: parked packets occupy the ingress buffer, so PFC pauses the hosts and nothing is lost.
 #[test]
 fn pfc_sees_what_is_held() {
     let mut setup = heavy(FloodgateConfig::PRACTICAL);
@@ -198,7 +202,7 @@ fn pfc_sees_what_is_held() {
 fn a_paused_destination_stops_at_the_hosts_and_others_go_on() {
     let mut flows = incast(0, HOSTS - PER_LEAF, PER_LEAF, US, 400_000);
     let id = flows.len() as u32;
-    // From a sender of the incast, in the middle of it, to another rack.
+    // A flow from a sender of the incast to another rack, while the incast is active.
     flows.push(flow(id, 100 * US, PER_LEAF, HOSTS - 1, 10_000));
     let run = |config| {
         with(
@@ -215,7 +219,8 @@ fn a_paused_destination_stops_at_the_hosts_and_others_go_on() {
     let f = &ideal.counters.hop;
     assert!(f["floodgate_dst_pauses"] > 0);
     assert_eq!(f["floodgate_dst_pauses"], f["floodgate_dst_resumes"]);
-    // At a source leaf: a hop BDP of a host, and what each host sends until it hears of it.
+    // Limit at a source leaf: one hop BDP of a host, plus the bytes that each host sends before the
+    // pause reaches it.
     let most = 15_000 + u64::from(PER_LEAF) * (15_000 + 4 * FRAME);
     let sources = |outcome: &Outcome| fullest(outcome, HOSTS + 1..HOSTS + LEAVES);
     assert!(

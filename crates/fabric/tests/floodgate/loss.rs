@@ -1,4 +1,4 @@
-//! Windows outlive lost data and lost credits.
+//! Floodgate windows recover from lost data and lost credits.
 
 use super::*;
 use dataplane::config::{IrnConfig, IrnWindow, PathChoice, Recovery};
@@ -7,7 +7,7 @@ use fabric::NodeId;
 use fabric::link_failures::{LinkFailure, LinkFailures, lower_end};
 use fabric::record::Ending;
 
-/// A long incast over links between switches that lose a share of all frames.
+/// A long incast. The links between switches lose a fraction `share` of all frames.
 fn losing(share: f64, config: FloodgateConfig, path: PathChoice) -> Setup {
     let topology = lossy(4, 2, 4, Loss::of(share));
     let mut setup = with(line_rate(topology, incast(0, 12, 4, US, 1_000_000)), config);
@@ -35,9 +35,10 @@ fn data_and_credits_may_be_lost_on_one_path_or_on_all() {
                     f["floodgate_repaired"] > 0 && f["floodgate_held"] > 0,
                     "{f:?}"
                 );
-                // Every window is full again, or the run would not have ended.
+                // Every window is full again; otherwise the run would not have ended.
                 let took = keep.flows.iter().filter_map(|r| r.received_ps).max();
-                // 12 MB at 100 Gbps take 1.006 ms; what is lost is sent again within timeouts.
+                // 12 MB at 100 Gbit/s take 1.006 ms. Lost packets are retransmitted within the
+                // timeouts.
                 assert!(
                     took.expect("all arrived") < 3 * MS,
                     "{took:?} {share} {path:?}"
@@ -56,10 +57,10 @@ fn without_numbers_windows_vanish() {
     assert_eq!(outcome.counters.hop["floodgate_repaired"], 0);
 }
 
-// FG-33: the last packets and their credits are lost, nothing follows that would tell.
+// FG-33: the last packets and their credits are lost, and no later packet reveals the loss.
 #[test]
 fn a_lost_end_is_asked_for() {
-    // So little that a window lasts for it, and every second frame is lost.
+    // A window is enough for the whole flow, and every second frame is lost.
     let mut asked = 0;
     for seed in 1..6 {
         let topology = lossy(2, 1, 1, Loss::of(0.4));

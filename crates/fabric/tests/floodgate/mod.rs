@@ -1,4 +1,4 @@
-//! Floodgate in networks whose behaviour is known on paper (`specs/floodgate.md`).
+//! Floodgate in networks whose behaviour can be computed by hand (`specs/floodgate.md`).
 
 mod design;
 mod incast;
@@ -58,13 +58,14 @@ fn windows(config: FloodgateConfig, change: impl FnOnce(&mut WindowConfig)) -> F
     }
 }
 
-/// A preset of the engine's tests with Floodgate.
+/// Adds Floodgate to a setup of the engine's tests.
 fn with(mut setup: Setup, config: FloodgateConfig) -> Setup {
     setup.switch.hop = HopConfig::Floodgate(config);
     setup
 }
 
-/// Hosts `from..` of other leaves each send `bytes` to host 0 at `at`.
+/// Each of `senders` hosts on other leaves sends `bytes` to host 0 at time `at`. `first` is the ID
+/// of the first flow.
 fn incast(first: u32, senders: u32, per_leaf: u32, at: Time, bytes: u64) -> Vec<Flow> {
     (0..senders)
         .map(|nth| Flow {
@@ -145,7 +146,7 @@ fn leaving_out_idle_events_changes_nothing() {
         assert_eq!(a.digest, c.digest);
         digests.push(a.digest);
     }
-    // The same on every machine.
+    // The digests are the same on every machine.
     assert_eq!(
         format!("{digests:x?}"),
         "[203148608441260a, d677142f3b37ad82, 4633d1740e399721]"
@@ -155,7 +156,7 @@ fn leaving_out_idle_events_changes_nothing() {
 // PAR-04, FG-28
 #[test]
 fn threads_change_nothing_and_credits_cross_whole() {
-    // Several receivers, so that frames name several destinations.
+    // Several receivers, so that credit frames contain several destinations.
     let mut flows: Vec<Flow> = (0..3)
         .flat_map(|dst| (8..32).map(move |src| flow(0, US, src, dst, 60_000)))
         .collect();

@@ -1,4 +1,4 @@
-//! PFC with tag: pauses between switches that name a destination.
+//! PFC with tag: switches pause single destinations of their neighbours.
 
 use super::*;
 use fabric::engine::Clock;
@@ -36,7 +36,7 @@ fn tags_stop_one_destination_and_let_others_pass() {
         keep.fct(24),
         slow.fct(24)
     );
-    // The bottleneck is kept busy all the same.
+    // The bottleneck link stays busy nevertheless.
     let end = |k: &Keep| k.flows.iter().filter_map(|r| r.received_ps).max();
     assert!(end(&keep).unwrap() < end(&slow).unwrap() * 101 / 100);
 }
@@ -58,7 +58,8 @@ fn tags_may_reach_the_hosts() {
     assert!(far["floodgate_dst_pauses"] > near["floodgate_dst_pauses"]);
 }
 
-// FG-47: a switch that chooses at once, as in the order of scheduling, sends in order too.
+// FG-47: packets stay in order even if a switch chooses a packet immediately, as in the order of
+// scheduling.
 #[test]
 fn nothing_is_overtaken_where_ports_choose_at_once() {
     for config in [

@@ -1,4 +1,4 @@
-//! Failures whose outcome is known.
+//! Link failures with a known outcome.
 
 use fabric::{LinkId, NodeId};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use dataplane::sink::DROP_CAUSES;
 use dataplane::units::{MS, US};
 use fabric::record::Ending;
 
-/// Four leaves of four hosts under two spines.
+/// Four leaves with four hosts each, and two spines.
 fn fabric() -> fabric::topology::TopologySpec {
     leaf_spine(4, 2, 4)
 }
@@ -48,8 +48,8 @@ fn with_a_link_down_from_the_start_the_others_carry_everything() {
     }
 }
 
-/// A link fails while 150 flows are under way, and comes back: all end, and what was lost was lost
-/// on it and sent again.
+/// A link fails while 150 flows are active, and recovers: all flows finish, and the retransmitted
+/// packets are those that the link lost.
 fn repairs_what_a_link_took(name: &str, s: Setup) -> Outcome {
     let graph = Arc::new(s.graph());
     let s = s.failing("leaf0", "spine0", 100 * US, Some(250 * US));
@@ -127,8 +127,8 @@ fn a_receiver_that_is_cut_off_is_named_whoever_drives() {
     }
 }
 
-/// The data of a flow of one packet passes the switch 5.14992 us after its start, its stop 6.72 ns
-/// later, when the sender's link is down for good.
+/// The data of a flow of one packet passes the switch 5.14992 µs after the start of the flow. The
+/// sender's stop follows 6.72 ns later, when the sender's link is down permanently.
 // XP-22
 #[test]
 fn a_receiver_that_has_everything_gives_credits_to_a_dead_sender_for_a_timeout_only() {
@@ -144,12 +144,14 @@ fn a_receiver_that_has_everything_gives_credits_to_a_dead_sender_for_a_timeout_o
         assert_eq!((c.stops, c.credits_used), (1, 1));
         c.credits
     };
-    // Silence brings them down to one in a round trip of 4 us (XP-13), which is still for ever.
+    // Without data the receiver reduces its credits to one per RTT of 4 µs (XP-13), but never to
+    // zero.
     let (few, many) = (credits(100 * US), credits(20 * MS));
     assert!(few < 120 && many > 1_000, "{few} and {many} credits");
 }
 
-/// One packet of 1048 B from host 0 to host 1: 83 840 ps on the wire, and 1 us.
+/// Arrival time of a packet of 1048 B from host 0 at the switch: 83 840 ps of transmission, and 1
+/// µs of propagation.
 const ARRIVES: Time = 83_840 + US;
 
 // LNK-02
@@ -168,7 +170,8 @@ fn a_frame_is_lost_if_its_link_fails_before_it_has_arrived_or_then() {
     };
     twice(run(1, 20 * US));
     twice(run(ARRIVES, 20 * US));
-    // Back before the frame would have come: it is of another epoch, and lost all the same.
+    // The link recovers before the frame would have arrived. The frame was sent before the failure,
+    // so it is lost nevertheless.
     twice(run(1000, 2000));
     twice(run(ARRIVES - 1, ARRIVES));
     let (outcome, keep) = run(ARRIVES + 1, ARRIVES + 2);
@@ -184,18 +187,18 @@ fn a_frame_is_lost_if_its_link_fails_before_it_has_arrived_or_then() {
 fn a_link_that_is_back_sends_what_waited_and_not_before_its_last_frame_would_have_left() {
     let mut s = line_rate(star(2), vec![flow(0, 0, 0, 1, 3000)]);
     s.nic.recovery = Recovery::go_back_n(50 * US);
-    // In the middle of the first frame; the other two wait in the NIC.
+    // The link fails during the first frame. The other two packets wait in the NIC.
     let (outcome, keep) = s
         .failing("host0", "switch0", 40_000, Some(40_001))
         .run_twice();
     assert_eq!(outcome.counters.drops[LOST], 1);
-    // Packet 1 is the first to arrive, at the instant at which it would have arrived anyway; the NAK
-    // for packet 0 brings all three again.
+    // Packet 1 arrives first, at the same instant as without the failure. The NAK for packet 0
+    // causes the retransmission of all three packets.
     assert_eq!(outcome.counters.naks, 1);
     assert_eq!(keep.flows[0].retransmitted, 3);
 }
 
-/// Seven senders on other leaves, one receiver behind one leaf.
+/// Sets a small buffer and go-back-N, for an incast of seven senders to one receiver.
 fn incast(mut s: Setup) -> Setup {
     s.switch.mmu.buffer_bytes = 800_000;
     s.switch.mmu.reserved_bytes = 0;
@@ -245,7 +248,7 @@ fn an_ingress_with_much_of_before_is_held_when_its_link_is_back() {
     let flows = (0..7).map(|i| flow(i, 0, 4 + i, 0, 400_000)).collect();
     let s = incast(line_rate(fabric(), flows));
     let graph = Arc::new(s.graph());
-    // The link between the congested leaf and its spines is away for 100 ns.
+    // The links between the congested leaf and its spines are down for 100 ns.
     let link_failures: Vec<LinkFailure> = ["spine0", "spine1"]
         .into_iter()
         .map(|spine| LinkFailure {
@@ -256,7 +259,7 @@ fn an_ingress_with_much_of_before_is_held_when_its_link_is_back() {
         .collect();
     let (outcome, keep) = s.with(&link_failures, MS, Stranded::Wait).run_twice();
     assert_eq!((outcome.ending, outcome.finished), (Ending::Drained, 7));
-    // The XOFF of the new epoch: 64 B and 1 us after the link is back.
+    // XOFF after the recovery arrives 64 B and 1 µs after the link is up.
     let held_ps = 60 * US + 100_000 + 64 * 80 + US;
     let again = keep.pauses.iter().filter(|p| p.from_ps == held_ps);
     assert!(again.count() >= 1, "{:?}", keep.pauses);
@@ -284,8 +287,8 @@ fn until_routes_follow_packets_are_dropped_or_wait() {
     let waited = run(0, Stranded::Wait);
     assert_eq!(dropped.rerouted_packets, 0);
     assert!(waited.rerouted_packets > 0 && waited.drops[LOST] < dropped.drops[LOST]);
-    // What is lost then was under way, for 1 us and a frame: 13 frames of data, and where only ACKs of
-    // 60 B go, 222 of them.
+    // The remaining losses were in flight: 1 µs and a frame correspond to 13 data frames, or to 222
+    // ACKs of 60 B on a direction that only carries ACKs.
     assert!(
         (1..=2 * 222).contains(&waited.drops[LOST]),
         "{:?}",
@@ -342,7 +345,7 @@ fn flows_to_hosts_out_of_reach_wait_and_are_named_or_go_on_later() {
             "{name}: it could not arrive earlier"
         );
         assert!(keep.fct(2) <= MS, "{name}: it goes when the link is back");
-        // Ends at its time, with the flows named all the same.
+        // The run ends at its time limit, and the report lists the unreachable flows nevertheless.
         let mut cut = setup().failing("host5", "leaf1", 20 * US, None);
         cut.until_ps = 150 * US;
         let (outcome, _) = cut.run();
@@ -403,7 +406,7 @@ fn whoever_loses_a_frame_to_a_link_tells_its_sender() {
 // LNK-14
 #[test]
 fn ideals_are_those_of_the_links_that_are_ever_there() {
-    // Two ways from h0 to h1: over s0 alone, or by s1 and s2, which is longer.
+    // There are two paths from h0 to h1: through s0 alone, or through s1 and s2, which is longer.
     let topology = || fabric::topology::TopologySpec::Links {
         hosts: vec!["h0".into(), "h1".into()],
         switches: ["a", "b", "c"].map(String::from).to_vec(),
@@ -463,8 +466,8 @@ fn without_pfc_a_dead_port_gives_its_buffer_back() {
     assert_eq!(outcome.counters.drops[NO_ROUTE], 0);
 }
 
-// LLR-09: both ends of a link that is back begin with number 0 and an empty replay buffer, so frames pass again. What
-// the failed link lost, hosts send again.
+// LLR-09: both ends of a recovered link start with sequence number 0 and an empty replay buffer, so
+// frames pass again. Hosts retransmit the frames that the failed link lost.
 #[test]
 fn numbers_begin_anew_with_their_link() {
     let mut s = line_rate(fabric(), busy(16, 200, 100 * US, 300_000, 6));
@@ -477,8 +480,8 @@ fn numbers_begin_anew_with_their_link() {
     assert_eq!(outcome.counters.hop["llr_flushes"], 0);
 }
 
-// CBFC-06, CBFC-16: both ends of a link that is back begin with all credits, and frames between neighbours and ACKs
-// of the control class need none.
+// CBFC-06, CBFC-16: both ends of a recovered link start with all credits. Frames between
+// neighbours, and ACKs of the control class, need no credits.
 #[test]
 fn credits_begin_anew_with_their_link() {
     let s = cbfc(line_rate(fabric(), busy(16, 200, 100 * US, 300_000, 6)));

@@ -1,4 +1,4 @@
-//! Deadlocks: foreseen from links and routes, and found while a run goes.
+//! Deadlocks: predicted from links and routes, and found during a run.
 
 use super::*;
 use dataplane::config::{Admission, Classify, PathChoice, PauseTime, PfcThreshold, Recovery};
@@ -11,12 +11,12 @@ use fabric::routing::routes;
 use fabric::topology::TopologySpec;
 use proptest::prelude::*;
 
-/// The pod of Fig. 17 of the SPFC paper: two leaves (here spines) above four ToRs (here leaves).
+/// The pod in Fig. 17 of the SPFC paper: two leaves (here spines) above four ToRs (here leaves).
 fn pod(hosts_per_tor: u32) -> TopologySpec {
     leaf_spine(4, 2, hosts_per_tor)
 }
 
-/// The two links that fail there: L0-T3 and L1-T0.
+/// The two links that fail in this figure: L0-T3 and L1-T0.
 const FAILED: [(&str, &str); 2] = [("spine0", "leaf3"), ("spine1", "leaf0")];
 
 fn failures(graph: &Graph, from_ps: Time, until_ps: Option<Time>) -> Vec<LinkFailure> {
@@ -60,13 +60,14 @@ fn two_failed_links_close_a_cycle_in_a_pod_that_has_none() {
     ] {
         assert!(text.contains(through), "{text}");
     }
-    // Each port leads to the switch of the next.
+    // Each port leads to the switch that owns the next port.
     for (port, next) in cycle.iter().zip(cycle.iter().cycle().skip(1)) {
         assert_eq!(port.split("->").nth(1), next.split("->").next(), "{text}");
     }
 }
 
-/// Everybody sends across the pod, faster than the middle carries it.
+/// Random flows from the hosts of each ToR to those of the opposite ToR, with more load than the
+/// links between ToRs and spines can carry.
 fn crowd(seed: u64, hosts_per_tor: u32) -> Vec<Flow> {
     let h = hosts_per_tor;
     let mut random = Stream::new(seed, 1, Purpose::Test);
@@ -90,7 +91,7 @@ fn crowd(seed: u64, hosts_per_tor: u32) -> Vec<Flow> {
     flows
 }
 
-/// PFC with a static threshold and line-rate senders: it pauses as soon and as long as can be.
+/// PFC with a static threshold and senders at line rate, so that pauses start early and last long.
 fn eager(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
     let mut s = line_rate(topology, flows);
     s.switch.mmu.reserved_bytes = 0;
@@ -197,12 +198,12 @@ fn the_pod_as_it_was_built_never_deadlocks() {
 // LNK-21, LNK-41
 #[test]
 fn links_that_come_back_free_a_deadlock_if_they_stand_in_it() {
-    // The cycle needs the failed links to be down for its routes, but runs over others: new routes
-    // alone do not free what stands in it.
+    // The failed links cause the routes that close the cycle, but are not part of the cycle. So new
+    // routes alone do not release the packets in it.
     let (outcome, _) = pod_run(1, 0, Some(10 * MS)).run_twice();
     assert!(!outcome.deadlocks.is_empty());
     assert_eq!(outcome.ending, Ending::Stalled);
-    // A link of the cycle itself fails and comes back: both ends begin anew.
+    // A link of the cycle itself fails and recovers, and both of its ends start without pauses.
     let s = pod_run(1, 0, None);
     let graph = s.graph();
     let mut link_failures = failures(&graph, 0, Some(20 * MS));
@@ -246,7 +247,7 @@ fn pairs_that_new_routes_could_deadlock_hold_nobody_from_then_on() {
     );
 }
 
-/// Switches in a ring, each with `hosts` hosts that send to the one but next.
+/// A ring of switches, each with `hosts` hosts that send to the next switch but one.
 fn ring(switches: u32, hosts: u32) -> (TopologySpec, Vec<Flow>) {
     let all = switches * hosts;
     let mut links: Vec<_> = (0..all).map(|h| (h, all + h / hosts, LINK)).collect();
@@ -315,7 +316,7 @@ proptest! {
     }
 }
 
-// CBFC-34: classes without credits wait for each other in a cycle as paused ones do.
+// CBFC-34: classes without credits can wait for each other in a cycle, like paused classes.
 #[test]
 fn credits_can_close_a_cycle_too() {
     let config = dataplane::link::cbfc::CbfcConfig {

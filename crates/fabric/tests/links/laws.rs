@@ -1,4 +1,4 @@
-//! Laws that hold whatever fails when.
+//! Properties that hold for any link failures.
 
 use super::*;
 use dataplane::config::{
@@ -30,7 +30,7 @@ fn topology() -> impl Strategy<Value = fabric::topology::TopologySpec> {
     ]
 }
 
-/// A failure of any link, within the time in which flows are under way.
+/// A failure of any link at a time when flows are active.
 fn link_failure() -> impl Strategy<Value = (u32, Time, Option<Time>)> {
     let from = prop_oneof![Just(0), 0..100 * US];
     let length = prop_oneof![
@@ -54,7 +54,8 @@ fn recovery() -> impl Strategy<Value = Recovery> {
     ]
 }
 
-/// Other answers, so that all that a switch and a NIC keep about a neighbour has its turn.
+/// Selects different configurations, so that all state of a switch or NIC about its neighbours is
+/// tested.
 fn vary(s: &mut Setup, variant: u8) {
     if let Some(bfc) = s.switch.hop.bfc_mut() {
         match variant {
@@ -107,7 +108,8 @@ fn vary(s: &mut Setup, variant: u8) {
     small_windows(s);
 }
 
-/// Windows so small that much is held, and questions that come soon.
+/// Small windows, so that many packets are parked, and short timeouts, so that lost credits are
+/// requested early.
 fn small_windows(s: &mut Setup) {
     let Some(floodgate) = s.switch.hop.floodgate_mut() else {
         return;
@@ -118,8 +120,8 @@ fn small_windows(s: &mut Setup) {
     }
 }
 
-/// What holds of `n` flows whatever fails, however long news of it takes, and whether packets wait at
-/// dead ports: also over threads, and with all events.
+/// Checks the properties of `n` flows for any failures, any reconvergence time, and packets that
+/// wait or are dropped at failed ports. Also runs on several threads, and without elided events.
 fn keeps_the_laws(
     name: &str,
     n: u32,
@@ -186,7 +188,7 @@ fn keeps_the_laws(
     Ok(outcome)
 }
 
-/// `n` random flows over a network whose switches have little buffer.
+/// `n` random flows over a network whose switches have small buffers.
 fn random(preset: Preset, topology: fabric::topology::TopologySpec, n: u32, seed: u64) -> Setup {
     let hosts = topology.build().unwrap().hosts();
     let mut s = preset(topology, busy(hosts, n, 100 * US, 100_000, seed));
@@ -223,15 +225,16 @@ proptest! {
     }
 }
 
-/// A case that the property found: packets go back by the port by which they came, since a link
-/// behind the spine has failed, and the switch there pauses their flow at a port that holds it.
+/// A failing case that the property test found. A link above a spine has failed, so packets return
+/// by the port by which they came. The next switch pauses their flow at a port that has the flow in
+/// its queue.
 // BFC-14, BFC-37, LNK-24
 #[test]
 fn pauses_and_resumes_leave_by_a_port_that_holds_the_flow_they_name() {
     let seed = 51_020_324_062_777_006;
     let mut s = random(bfc, leaf_spine(2, 3, 1), 45, seed);
     s.nic.recovery = Recovery::go_back_n(200 * US);
-    vary(&mut s, 0); // pauses name flows
+    vary(&mut s, 0); // pauses of single flows
     let failed = (
         link_of(&s.graph(), "leaf1", "spine0").bits(),
         2_923_914,
@@ -242,9 +245,9 @@ fn pauses_and_resumes_leave_by_a_port_that_holds_the_flow_they_name() {
     assert!(outcome.counters.rerouted_packets > 0 && outcome.counters.hop["bfc_pauses"] > 0);
 }
 
-/// A case that the property found: a switch holds packets for a port which new routes do not name any
-/// more. Each that leaves by it is taken as credited at once, and no credit comes for it, so that
-/// itself lets the next one go.
+/// A failing case that the property test found. A switch stores packets for a port that new routes
+/// no longer use. A packet that leaves by this port gets no credit, so it counts as credited
+/// immediately and must release the next packet itself.
 // FG-13, LNK-27
 #[test]
 fn what_leaves_by_a_port_that_routes_do_not_name_releases_the_next() {
@@ -270,9 +273,9 @@ fn what_leaves_by_a_port_that_routes_do_not_name_releases_the_next() {
     assert!(outcome.counters.hop["floodgate_held"] > 0);
 }
 
-/// A case that the property found: while a link is away for a microsecond, the way to a destination
-/// leads back to switches that pause it. When the link is back they are next hops no more, and wait
-/// for the very switch that they hold.
+/// A failing case that the property test found. While a link is down for a microsecond, the path to
+/// a destination leads back to switches that pause this destination. After the recovery these
+/// switches are not next hops any more, but wait for the switch that they have paused.
 // FG-45, LNK-27
 #[test]
 fn a_next_hop_of_old_routes_holds_no_destination() {
@@ -303,7 +306,7 @@ fn a_next_hop_of_old_routes_holds_no_destination() {
     );
 }
 
-/// Receiver-driven transports with timeouts that a short run has room for, and short queues.
+/// Shortens the timeouts of receiver-driven transports for a short run, and their queues.
 fn hurry(s: &mut Setup, variant: u8) {
     match &mut s.nic.control {
         Sending::Transport(TransportConfig::ExpressPass(c)) => {

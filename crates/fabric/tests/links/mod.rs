@@ -1,5 +1,5 @@
-//! Links that fail and come back: known answers, and laws under random failures. Rules in
-//! `specs/links.md`.
+//! Links that fail and recover: known outcomes, and properties under random failures. The rules are
+//! in `specs/links.md`.
 
 mod answers;
 mod deadlock;
@@ -35,7 +35,7 @@ impl Setup {
         self.topology.build().expect("a sound topology")
     }
 
-    /// With a link between two named nodes down from the first to the second time.
+    /// Adds a failure of the link between two named nodes, from the first to the second time.
     #[must_use]
     fn failing(self, from: &str, to: &str, from_ps: Time, until_ps: Option<Time>) -> Self {
         let link = link_of(&self.graph(), from, to);
@@ -63,7 +63,7 @@ impl Setup {
         self
     }
 
-    /// Sets several threads, also where they do not make the run faster.
+    /// Requests several threads, even if they do not make the run faster.
     fn divided(&self) -> Self {
         Self {
             threads: forced(3),
@@ -71,7 +71,8 @@ impl Setup {
         }
     }
 
-    /// Runs with and without elided events, and on several threads; all must agree.
+    /// Runs with and without elided events, and on several threads, and checks that the results
+    /// agree.
     #[track_caller]
     fn run_twice(self) -> (Outcome, Keep) {
         let full = Self {
@@ -97,7 +98,7 @@ impl Setup {
     }
 }
 
-/// Flows between random hosts over a time.
+/// Flows between random hosts, with start times in the first `over_ps`.
 fn busy(hosts: u32, n: u32, over_ps: Time, largest: u64, seed: u64) -> Vec<Flow> {
     let mut random = Stream::new(seed, 0, Purpose::Test);
     let mut flows: Vec<Flow> = (0..n)

@@ -1,11 +1,11 @@
-//! The books hold under random load, whole networks and lossy ones, and each mechanism counts.
+//! Audits of receiver-driven transports under random load, in lossless and lossy networks.
 
 use super::*;
 use dataplane::units::US;
 use kernel::random::{Purpose, Stream};
 use proptest::prelude::*;
 
-/// Random flows between all hosts, some of them at the same instant.
+/// Random flows between all hosts, some of them with equal start times.
 fn flows(hosts: u32, many: u32, largest: u64, seed: u64) -> Vec<Flow> {
     let mut random = Stream::new(seed, 0, Purpose::Test);
     let mut flows: Vec<Flow> = (0..many)

@@ -1,4 +1,4 @@
-//! ExpressPass (`specs/expresspass.md`).
+//! Tests of ExpressPass (`specs/expresspass.md`).
 
 use super::*;
 use dataplane::config::{Admission, PathChoice, Sending, TransportConfig};
@@ -20,7 +20,7 @@ fn with(s: Setup, change: impl FnOnce(&mut ExpressPassConfig)) -> Setup {
 #[test]
 fn one_flow_gets_the_share_that_credits_leave() {
     let goodput = goodput(|flows| expresspass(star(2), flows), 20_000_000, 40_000_000);
-    // 1460 of every 84 + 1538 bytes.
+    // Payload is 1460 of every 84 + 1538 bytes (credit and data frame).
     let share = goodput / 1e11 * 1622.0 / 1460.0;
     assert!(
         (share - 1.0).abs() < 0.003,
@@ -28,8 +28,9 @@ fn one_flow_gets_the_share_that_credits_leave() {
     );
 }
 
-/// Long flows to one receiver share its link and leave little of it unused. If a loss decreased the
-/// rate twice, two flows would get 91 % of the link, four 81 % and eight 76 %.
+/// Long flows to one receiver share its link and leave little of the link unused. If a loss
+/// decreased the rate twice, the use would be 91 % with two flows, 81 % with four and 76 % with
+/// eight.
 // XP-11, XP-12
 #[test]
 fn flows_that_share_a_link_use_nearly_all_of_it() {
@@ -56,14 +57,14 @@ fn an_incast_drops_credits_and_no_data() {
         assert!(lost > 0, "more credits are made than the link takes");
         assert_eq!((c.retransmissions, c.discarded, c.naks), (0, 0, 0));
         let queue = outcome.ports.iter().map(|p| p.max_queue_bytes).max();
-        // Credits of the same sender and burst, and senders at different distances, are all that
-        // makes packets meet.
+        // Data packets only meet in a queue if their credits belong to the same burst, or if their
+        // senders are at different distances.
         assert!(queue.unwrap() < 20 * 1538, "{queue:?} B queued");
     }
 }
 
-/// Four senders behind one link, one receiver each: credits are dropped in the network. The flows are
-/// long, because shares become equal over several milliseconds only.
+/// Four senders send over one link to one receiver each, so credits are dropped in the network. The
+/// flows are long, because their rates become equal only after several milliseconds.
 // XP-03, XP-05, XP-11, XP-12
 #[test]
 fn credits_of_two_receivers_share_a_link_in_the_core() {
@@ -84,14 +85,14 @@ fn credits_of_two_receivers_share_a_link_in_the_core() {
     let fcts: Vec<f64> = (0..4).map(|i| keep.fct(i) as f64).collect();
     let least = fcts.iter().copied().fold(f64::INFINITY, f64::min);
     let most = fcts.iter().copied().fold(0.0, f64::max);
-    // 48 MB through one link take 4.27 ms at the credit-limited rate.
+    // 48 MB over one link take 4.27 ms at the rate that credits allow.
     let all = 48e6 * 8e12 / (1e11 * 1460.0 / 1622.0);
     assert!(most < 1.05 * all, "{most} ps, {all} at best");
     assert!(least > 0.6 * most, "fair: {fcts:?}");
 }
 
-/// Two receivers with flows that start together: with jitter the two share credits of the core,
-/// without it one of them may be dropped again and again.
+/// Two receivers with flows that start together. With jitter, the credits of both receivers share
+/// the core. Without jitter, the credits of one receiver can be dropped again and again.
 // XP-18
 #[test]
 fn gaps_between_credits_vary() {
@@ -114,8 +115,8 @@ fn credits_of_the_last_round_trip_are_wasted() {
     let (outcome, _) = finish(expresspass(star(2), vec![flow(0, 0, 0, 1, 1_460)]));
     let c = outcome.counters.driven;
     assert_eq!((c.requests, c.stops, c.credits_used), (1, 1, 1));
-    // From the first credit to the stop a round trip of 4 us and two frames passes, with half of the
-    // link's credits: about 16.
+    // From the first credit to the stop message, one RTT of 4 µs and two frames pass. Credits use
+    // half of the link's credit rate, so about 16 are sent.
     assert!((12..=20).contains(&c.credits_wasted), "{c:?}");
     assert_eq!(c.credits, c.credits_used + c.credits_wasted);
 }
@@ -137,8 +138,8 @@ fn losses_of_data_and_of_control_are_survived() {
 // XP-06
 #[test]
 fn each_port_has_memory_of_its_own() {
-    // Credits arrive shaped, so only a burst of many senders at different rates could fill a port:
-    // memory for five frames is too little for some of them.
+    // Credits are shaped, so data can only fill a port if many senders send bursts at different
+    // rates. Buffer for five frames per port is too little for some of them.
     let mut s = expresspass(star(33), incast(32, 100_000));
     s.switch.mmu.admission = Admission::PerPort { bytes: 5 * 1538 };
     let s = with(s, |c| c.timeout_ps = 100 * US);
@@ -168,7 +169,7 @@ fn the_way_back_is_the_way_there() {
     }
 }
 
-// XP-10, XP-12: a smaller first rate wastes fewer credits.
+// XP-10, XP-12: a smaller initial rate wastes fewer credits.
 #[test]
 fn a_smaller_first_rate_wastes_fewer_credits() {
     let wasted = |alpha: f64| {

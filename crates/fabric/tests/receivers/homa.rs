@@ -1,4 +1,4 @@
-//! Homa (`specs/homa.md`).
+//! Tests of Homa (`specs/homa.md`).
 
 use super::*;
 use dataplane::config::{Admission, PathChoice, Sending, TransportConfig};
@@ -23,7 +23,7 @@ fn one_message_reaches_full_goodput() {
     assert!((share - 1.0).abs() < 1e-3, "{share} of the link");
     let (outcome, _) = finish(homa(star(2), vec![flow(0, 0, 0, 1, 5_000_000)]));
     let c = outcome.counters;
-    // A grant for each scheduled packet; the first window (50 KB of a round trip) goes unasked.
+    // Each scheduled packet has a grant. The first window (50 KB, one RTT) is sent without grants.
     let scheduled = c.data_packets - c.driven.grants;
     assert!(
         (49..=52).contains(&scheduled),
@@ -32,7 +32,8 @@ fn one_message_reaches_full_goodput() {
     assert_eq!((c.retransmissions, c.driven.requests, c.acks), (0, 0, 1));
 }
 
-/// Two messages to one receiver: the shorter one first, however they start.
+/// Two messages to one receiver: the shorter one finishes first, independent of the order of their
+/// starts.
 // HOM-06, HOM-07
 #[test]
 fn two_messages_finish_in_the_order_of_what_is_left() {
@@ -47,14 +48,14 @@ fn two_messages_finish_in_the_order_of_what_is_left() {
             let (_, keep) = finish(homa(star(3), vec![flow(1, 0, 1, 2, 1_000_000)]));
             keep.fct(1)
         };
-        // The short one is hardly delayed: by the other's first window at most.
+        // The short message is delayed by the first window of the long message at most.
         let fct = keep.fct(1);
         assert!(fct < alone + 8 * US, "{fct} against {alone} alone");
         assert!(keep.fct(0) > keep.fct(1));
     }
 }
 
-/// Two messages of one sender to two receivers: the NIC sends the shorter one first.
+/// Two messages of one sender to two receivers: the NIC sends the shorter message first.
 // HOM-02
 #[test]
 fn a_sender_serves_the_message_with_the_least_left() {
@@ -72,12 +73,13 @@ fn a_sender_serves_the_message_with_the_least_left() {
 // HOM-03, HOM-04
 #[test]
 fn short_messages_overtake_the_first_windows_of_long_ones() {
-    // Eight first windows of 40 KB meet one packet.
+    // The first windows of eight messages (40 KB each) are queued when one packet of a short
+    // message arrives.
     let mut flows: Vec<Flow> = (0..8).map(|i| flow(i, 0, i, 9, 40_000)).collect();
     flows.push(flow(8, 10 * US, 8, 9, 1_000));
     let (_, keep) = finish(homa(star(10), flows.clone()));
     let quick = keep.fct(8);
-    // Two hops, each 1 us and a frame, and one frame that is under way.
+    // Two hops of 1 µs and a frame each, and one frame that is already in transmission.
     assert!(quick < 2 * US + 4 * 83_840, "{quick} ps");
     let (_, keep) = finish(with(homa(star(10), flows), |c| c.cutoffs = [u32::MAX; 32]));
     assert!(
@@ -90,7 +92,8 @@ fn short_messages_overtake_the_first_windows_of_long_ones() {
 // HOM-06
 #[test]
 fn no_more_messages_than_the_overcommitment_are_granted_at_a_time() {
-    // Windows of a fifth of a round trip: as many messages as may be granted fill the link.
+    // Windows of a fifth of an RTT, so the link is full only if enough messages are granted at the
+    // same time.
     let last = |overcommitment| {
         let s = with(homa(star(17), incast(16, 500_000)), |c| {
             c.overcommitment = overcommitment;
@@ -129,7 +132,7 @@ fn a_shared_buffer_drops_and_the_receiver_asks_again() {
     assert!(c.drops[DropCause::Buffer as usize] > 0 && c.driven.requests > 0);
 }
 
-/// Spraying keeps the core's queues short, ECMP does not.
+/// Spraying keeps the queues of the core short; ECMP does not.
 // HOM-08
 #[test]
 fn packets_are_sprayed_and_taken_in_any_order() {

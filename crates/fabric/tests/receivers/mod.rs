@@ -1,4 +1,5 @@
-//! Receiver-driven transports: what their papers promise, on networks where it can be computed.
+//! Receiver-driven transports: properties from their papers, in networks where the outcome can be
+//! computed.
 
 mod books;
 mod expresspass;
@@ -11,21 +12,21 @@ use fabric::record::{Ending, Outcome};
 use fabric::topology::{Loss, TopologySpec};
 use traffic::Flow;
 
-/// `senders` hosts send to the last one.
+/// `senders` hosts each send to the last host.
 fn incast(senders: u32, bytes: u64) -> Vec<Flow> {
     (0..senders)
         .map(|i| flow(i, 0, i, senders, bytes))
         .collect()
 }
 
-/// A star whose links lose this share of all frames.
+/// A star whose links lose a fraction `share` of all frames.
 fn lossy(hosts: u32, share: f64) -> TopologySpec {
     let loss = Loss::of(share);
     let link = fabric::topology::LinkSpec { loss, ..LINK };
     TopologySpec::Star { hosts, link }
 }
 
-/// Runs, expects that all flows finish and all audits hold.
+/// Runs a setup, and checks that all flows finish and all audits hold.
 #[track_caller]
 fn finish(s: Setup) -> (Outcome, Keep) {
     let flows = s.flows.len() as u64;
@@ -35,8 +36,8 @@ fn finish(s: Setup) -> (Outcome, Keep) {
     (outcome, keep)
 }
 
-/// Goodput in bits per second of what a flow of `more` bytes has beyond one of `less` bytes, both
-/// alone: start and end of flows do not count.
+/// Returns the goodput of a lone flow in bit/s, from the difference between the FCTs of flows of
+/// `more` and of `less` bytes. So start and end of a flow have no effect.
 fn goodput(preset: impl Fn(Vec<Flow>) -> Setup, less: u64, more: u64) -> f64 {
     let fct = |bytes| -> Time {
         let (_, keep) = finish(preset(vec![flow(0, 0, 0, 1, bytes)]));

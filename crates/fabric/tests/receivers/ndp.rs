@@ -1,4 +1,4 @@
-//! NDP (`specs/ndp.md`).
+//! Tests of NDP (`specs/ndp.md`).
 
 use super::*;
 use dataplane::config::{PathChoice, Sending, TransportConfig, TrimConfig};
@@ -29,11 +29,12 @@ fn one_flow_reaches_full_goodput() {
         (0, 0, 0, 0)
     );
     assert_eq!(c.acks, c.data_packets);
-    // One pull for each packet, but those that the last packet takes with it.
+    // There is one pull per packet, except for pulls that the end of the flow makes unnecessary.
     assert!(c.driven.pulls < c.data_packets && c.driven.pulls + 100 > c.data_packets);
 }
 
-/// Each packet arrives once as data; each that was trimmed is told of; no header is lost.
+/// Each packet arrives as data exactly once, each trimmed packet is reported to the receiver, and
+/// no header is lost.
 // NDP-01, NDP-10, NDP-13
 #[test]
 fn an_incast_trims_and_every_packet_arrives_once() {
@@ -41,7 +42,8 @@ fn an_incast_trims_and_every_packet_arrives_once() {
         let (outcome, keep) = finish(ndp(star(senders + 1), incast(senders, 150_000)));
         let c = &outcome.counters;
         let packets = 150_000u64.div_ceil(1452) * u64::from(senders);
-        // Of 35 packets of each first window hardly one in the number of senders finds room.
+        // Each first window has 35 packets. At most a few of them per sender find room in the
+        // queue; the other packets are trimmed.
         assert!(c.trims > 30 * u64::from(senders), "{} trims", c.trims);
         assert_eq!(c.drops.iter().sum::<u64>(), 0);
         assert_eq!(c.trims, c.driven.headers + c.driven.returned);
@@ -51,14 +53,14 @@ fn an_incast_trims_and_every_packet_arrives_once() {
         assert_eq!(c.retransmissions, c.trims);
         let queue = port(&outcome, senders + 1, senders).max_queue_bytes;
         assert!(queue <= 8 * 1500 + 8 * 1500, "{queue} B");
-        // The receiver's link is kept busy: pulls come at its pace.
+        // The receiver's link stays busy, because pulls are paced at its rate.
         let last = (0..senders).map(|i| keep.fct(i)).max().unwrap();
         let best = packets * 1500 * 80;
         assert!(last < best * 13 / 10, "{last} ps, {best} at best");
     }
 }
 
-/// What a port counted.
+/// Returns the counters of the port of `node` that leads to `peer`.
 fn port(outcome: &Outcome, node: u32, peer: u32) -> &fabric::record::PortRecord {
     let mut ports = outcome.ports.iter();
     ports
@@ -76,7 +78,7 @@ fn headers_without_room_go_back_to_their_senders() {
     assert_eq!(c.returned, c.driven.returned);
     assert_eq!(c.drops.iter().sum::<u64>(), 0);
     assert_eq!(c.trims, c.driven.headers + c.driven.returned);
-    // Without it they are dropped, and only timeouts help.
+    // If headers are not returned, they are dropped, and only timeouts cause retransmissions.
     let s = with(little(ndp(star(65), incast(64, 150_000))), |c| {
         c.trim.returns = false
     });
@@ -100,7 +102,8 @@ fn losses_of_data_and_of_control_are_survived() {
     }
 }
 
-/// A permutation of paths loads all of them alike: no core queue grows beyond a few packets.
+/// A permutation of paths distributes the load evenly: no queue in the core grows beyond a few
+/// packets.
 // NDP-05
 #[test]
 fn spraying_by_permutation_is_even() {
@@ -120,7 +123,7 @@ fn spraying_by_permutation_is_even() {
             .collect();
         let (outcome, _) = finish(ndp(shape, flows));
         assert_eq!(outcome.counters.trims, 0, "no queue of eight is ever full");
-        // The ports that lead up from one switch carry equally much.
+        // All uplinks of a switch carry the same load.
         for leaf in hosts..hosts + 2 {
             let up: Vec<u64> = outcome
                 .ports
@@ -134,7 +137,7 @@ fn spraying_by_permutation_is_even() {
     }
 }
 
-/// The same with a hash of each packet: queues meet, and packets are trimmed.
+/// If a hash of each packet selects the path instead, packets meet in queues and are trimmed.
 // NDP-05
 #[test]
 fn spraying_by_chance_trims() {
@@ -145,13 +148,14 @@ fn spraying_by_chance_trims() {
     assert!(outcome.counters.trims > 0);
 }
 
-/// Of a flow and a late short one the long one does not starve the other: pulls take turns.
+/// A long flow does not starve a short flow that starts later, because pulls alternate between
+/// flows.
 // NDP-11
 #[test]
 fn pulls_take_turns_among_flows() {
     let flows = vec![flow(0, 0, 0, 2, 3_000_000), flow(1, 50 * US, 1, 2, 300_000)];
     let (_, keep) = finish(ndp(star(3), flows));
-    // At half of the link 300 KB take 50 us.
+    // With half of the link, 300 KB take 50 µs.
     let fct = keep.fct(1);
     assert!(fct < 75 * US && fct > 35 * US, "{fct} ps");
 }
@@ -167,7 +171,7 @@ fn data_goes_between_headers() {
         let first = (0..64).map(|i| keep.fct(i)).min().unwrap();
         (first, outcome.counters.trims)
     };
-    // With every header before any data the first flow ends later.
+    // If all headers are sent before any data, the first flow ends later.
     let (with_turns, _) = weight(1);
     let (without, _) = weight(60_000);
     assert!(with_turns < without, "{with_turns} {without}");

@@ -1,4 +1,4 @@
-//! BFC: queues stay near the threshold, and only those wait that cause the congestion.
+//! BFC: queues stay near the pause threshold, and only flows that cause the congestion wait.
 
 use super::*;
 use crate::common::*;
@@ -8,12 +8,12 @@ use dataplane::packet::SchemeSet;
 use dataplane::units::US;
 use fabric::record::Outcome;
 
-/// HRTT at 100 Gbps in bytes: 2 µs.
+/// Bytes that a link of 100 Gbit/s sends in one hop RTT of 2 µs.
 const HOP_BYTES: u64 = 25_000;
 
-/// Hosts 0 and 1 on the first switch, 2 to 4 on the second; the link between the switches carries four.
-/// Flow 0 from host 0 and flow 1 from host 2 share the link to host 3; flow 2 goes from host 1 to
-/// host 4 and shares only the link between the switches, with flow 0.
+/// Hosts 0 and 1 on the first switch, 2 to 4 on the second; the link between the switches has four
+/// times the rate of a host link. Flow 0 from host 0 and flow 1 from host 2 share the link to host
+/// 3; flow 2 goes from host 1 to host 4 and shares only the link between the switches, with flow 0.
 fn two_switches(bytes: u64) -> Setup {
     let trunk = link(400, US);
     let links = vec![
@@ -41,11 +41,11 @@ fn goodput(fct_ps: u64, bytes: u64) -> f64 {
 fn the_bottleneck_queue_stays_near_the_threshold_and_nobody_else_waits() {
     let bytes = 5_000_000;
     let (outcome, keep) = two_switches(bytes).run();
-    // Both flows of the bottleneck end together, when its link has sent all.
+    // Both flows through the bottleneck end together, when its link has sent all packets.
     let last = keep.fct(0).max(keep.fct(1));
     assert!(goodput(last, 2 * bytes) > 0.97, "{last} ps for both");
     assert!(keep.fct(0).abs_diff(keep.fct(1)) < last / 20, "fair");
-    // The third is not held up by the pauses of the queue beside its own.
+    // Flow 2 is not delayed by pauses of the other queue at its port.
     let alone = keep
         .flows
         .iter()
@@ -57,8 +57,8 @@ fn the_bottleneck_queue_stays_near_the_threshold_and_nobody_else_waits() {
         "{} ps, alone {alone}",
         keep.fct(2)
     );
-    // Each queue gets to its threshold, and on top of it comes what its way brings in a round trip: four
-    // times as much where the fast link brings it.
+    // Each queue reaches its threshold, plus the bytes that arrive in one RTT. These are four times
+    // as many if the fast link feeds the queue.
     let each = HOP_BYTES / 2 + 4 * FRAME;
     let most = port(&outcome, 6, 3).max_queue_bytes;
     assert!(most > HOP_BYTES / 2, "the threshold acts: {most} B");
@@ -66,7 +66,7 @@ fn the_bottleneck_queue_stays_near_the_threshold_and_nobody_else_waits() {
         most < (each + 4 * HOP_BYTES) + (each + HOP_BYTES),
         "{most} B at the bottleneck"
     );
-    // The queue of flow 0 grows upstream, until its own hop pauses the NIC.
+    // The queue of flow 0 grows at the upstream switch, until this switch pauses the NIC.
     let upstream = port(&outcome, 5, 6).max_queue_bytes;
     assert!(
         upstream > HOP_BYTES && upstream < 6 * HOP_BYTES,
@@ -88,7 +88,7 @@ fn with_deaf_nics_the_first_hop_holds_what_the_nic_would() {
     let mut s = two_switches(bytes);
     s.nic.obeys = SchemeSet::ALL.without(Scheme::Bfc.number());
     let (outcome, keep) = s.run();
-    // Flow 0 comes at full speed and leaves at half of it.
+    // Flow 0 arrives at full rate and leaves at half of it.
     let upstream = port(&outcome, 5, 6).max_queue_bytes;
     assert!(
         upstream > bytes * 4 / 10 && upstream < bytes * 6 / 10,
@@ -124,7 +124,8 @@ fn with_a_single_queue_the_innocent_flow_waits_too() {
     );
 }
 
-/// The model of the paper's appendix C: a flow that arrives at x times the rate of its bottleneck.
+/// Runs the model in appendix C of the paper: a flow that arrives at x times the rate of its
+/// bottleneck.
 fn model(x_percent: u64, factor: u32) -> (f64, Outcome) {
     let fast = LinkSpec {
         rate: Rate::from_bps(x_percent * 1_000_000_000),
@@ -157,7 +158,7 @@ fn a_flow_runs_dry_and_overshoots_as_the_papers_model_says() {
             (idle - model_idle).abs() < 0.02,
             "x = {x}, Th = {factor}: idle {idle:.3}, the model says {model_idle:.3}"
         );
-        // Eq. 5 is the largest for any x.
+        // Eq. 5: the largest idle fraction for any x.
         let worst = 1.0 / ((factor.sqrt() + 1.0).powi(2) + 1.0);
         assert!(
             idle < worst + 0.01,
@@ -173,8 +174,9 @@ fn a_flow_runs_dry_and_overshoots_as_the_papers_model_says() {
     }
 }
 
-/// Flows that come at once fill, are paused and run dry together, so the model holds for all of them
-/// with x = n: two flows leave a link idle for a fifth of the time, more flows for less than the model says.
+/// Flows that start together build queues, are paused and become empty at the same time, so the
+/// model holds for them with x = n. Two flows leave the link idle for a fifth of the time, more
+/// flows for less time than in the model.
 // BFC-20, BFC-21
 #[test]
 fn flows_in_step_run_dry_together() {
@@ -188,12 +190,12 @@ fn flows_in_step_run_dry_together() {
             got < idle + 0.02,
             "{n} flows: idle {got:.3}, the model says {idle:.3}"
         );
-        // Two stay in step; of more, some always have something left.
+        // Two flows stay synchronised. Of more flows, at least one always has packets left.
         assert!(n > 2 || got > idle - 0.02, "{n} flows: idle {got:.3}");
     }
 }
 
-/// More flows than queues: they share, and all come home.
+/// If there are more flows than queues, flows share queues, and all flows finish.
 // BFC-02, BFC-01
 #[test]
 fn more_flows_than_queues_share_them() {
@@ -211,7 +213,8 @@ fn more_flows_than_queues_share_them() {
     assert!(goodput(last, 40 * 50_000) > 0.95, "{last} ps");
 }
 
-/// A buffer too small for what arrives before the pause: packets are lost, and sent again.
+/// The buffer is too small for the packets that arrive before the pause takes effect: packets are
+/// lost and retransmitted.
 // BFC-15, SW-16, NIC-20, NIC-21
 #[test]
 fn an_incast_beyond_the_buffer_loses_packets_but_no_flow() {

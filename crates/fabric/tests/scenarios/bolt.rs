@@ -1,4 +1,4 @@
-//! Bolt in whole networks, against the results that its authors published.
+//! Bolt in whole networks, compared with the published results of its authors.
 
 use super::*;
 use crate::common::*;
@@ -8,11 +8,11 @@ use dataplane::switch::SwitchConfig;
 use dataplane::units::US;
 use fabric::record::FlowRecord;
 
-/// What happens at the port to the receiver of an incast.
+/// Measured values at the port to the receiver of an incast.
 struct Incast {
     /// 99th percentile of the bytes in the queue, sampled every µs until the last byte has arrived.
     queue_p99: u64,
-    /// Payload in Gb/s.
+    /// Payload rate in Gbit/s.
     gbps: f64,
 }
 
@@ -55,9 +55,9 @@ fn in_an_incast_bolt_has_shorter_queues_than_hpcc_and_swift() {
     }
 }
 
-/// Use of a link of 100 Gb/s from 20 to 100 µs after the shorter one of two flows has ended. The
-/// base round trip is 8 µs. The switch before the link runs Bolt, and the one behind it if Bolt is
-/// `everywhere`.
+/// Returns the use of a link of 100 Gbit/s from 20 to 100 µs after the end of the shorter one of
+/// two flows. The base RTT is 8 µs. The switch before the link runs Bolt. If `everywhere` is true,
+/// the switch after the link runs Bolt too.
 fn use_after_a_flow(ramp_up_tokens: u16, everywhere: bool) -> f64 {
     let (host, shared) = (link(102, 1_272_000), link(100, 1_272_000));
     let hosts = [(0, 4, host), (1, 4, host), (2, 5, host), (3, 5, host)];
@@ -87,9 +87,9 @@ fn use_after_a_flow(ramp_up_tokens: u16, everywhere: bool) -> f64 {
     (sent_by(until_ps) - sent_by(from_ps)) as f64 * 80.0 / (until_ps - from_ps) as f64
 }
 
-/// BOLT-03, BOLT-31, BOLT-32: tokens of the last window of one flow let the other one fill the
-/// link. Without them, or if the next switch clears *increase*, the load grows from one half by
-/// some packets per round trip.
+/// BOLT-03, BOLT-31, BOLT-32: when one flow ends, the tokens of its last window let the other flow
+/// fill the link. Without them, or if the next switch clears *increase*, the load grows from one
+/// half by some packets per round trip.
 #[test]
 fn the_link_is_full_soon_after_a_flow_ends() {
     let with = use_after_a_flow(256, false);

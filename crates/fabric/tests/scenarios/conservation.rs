@@ -1,4 +1,4 @@
-//! Laws that hold in every run, whatever the network, the load and the scheme.
+//! Properties that hold in every run, for any network, load and scheme.
 
 use super::*;
 use crate::common::*;
@@ -39,7 +39,7 @@ fn topology() -> impl Strategy<Value = TopologySpec> {
     ]
 }
 
-/// Flows of many sizes, half of them at the same few instants, a third to host 0.
+/// Flows of many sizes, half of them at a few common start times, a third of them to host 0.
 fn flows(hosts: u32, n: u32, largest: u64, seed: u64) -> Vec<Flow> {
     let mut random = Stream::new(seed, 0, Purpose::Test);
     let mut flows: Vec<Flow> = (0..n)
@@ -67,7 +67,7 @@ fn flows(hosts: u32, n: u32, largest: u64, seed: u64) -> Vec<Flow> {
     flows
 }
 
-/// The least buffer that a lossless switch of this network can have, and `more` bytes.
+/// Sets the minimum buffer of a lossless switch in this network, plus `more` bytes.
 fn small_buffer(s: &mut Setup, more: u64) {
     s.switch.mmu.reserved_bytes = 0;
     if let Admission::Pfc(pfc) = s.switch.mmu.admission {
@@ -121,8 +121,9 @@ proptest! {
         let (outcome, keep) = s.run_raw();
         prop_assert_eq!(&outcome.violations, &[], "{}", name);
         prop_assert_eq!(keep.flows.len(), n as usize);
-        // Where a buffer of about 10 KB drops packets, go-back-N can repeat the same windows for ever
-        // (docs/faq.md). Such a run reaches its time limit; its counters hold, as checked above.
+        // If a buffer of about 10 KB drops packets, go-back-N can repeat the same windows without
+        // end (docs/faq.md). Such a run reaches its time limit. Its counters still agree, as
+        // checked above.
         if outcome.ending == Ending::TimeLimit && is_lossy {
             prop_assert!(outcome.counters.retransmissions > 1000, "{}: it repeats", name);
             return Ok(());

@@ -1,4 +1,4 @@
-//! Several controls at one NIC: each flow has that of its traffic class.
+//! Several congestion controls at one NIC: each flow has the control of its traffic class.
 
 use crate::common::*;
 use dataplane::config::{ControlConfig, PerClass, Sending};
@@ -14,7 +14,7 @@ fn flows(classes: [u8; 4]) -> Vec<Flow> {
     (0..).zip(classes).map(flow).collect()
 }
 
-/// With a second class of data, under ECN and with notifications every microsecond.
+/// Adds a second class of data, ECN, and congestion notifications every microsecond.
 fn network(classes: [u8; 4]) -> Setup {
     let mut s = dcqcn(star(4), flows(classes));
     let data = s.switch.classes[2];
@@ -59,14 +59,14 @@ fn each_class_has_its_own_control_and_only_one_is_notified_of_marks() {
     };
     let dcqcn = control(&network([0; 4]));
     let both = two(dcqcn, dctcp.clone());
-    // All flows of one class: what the class has alone.
+    // All flows of one class: the result is that of the control alone.
     let first = with([0; 4], Some(both.clone()));
     assert_eq!(first.digest, with([0; 4], None).digest);
     assert!(first.counters.cnps > 0);
     let second = with([1; 4], Some(both.clone()));
     assert_eq!(second.counters.cnps, 0);
     assert_eq!(second.digest, with([1; 4], Some(dctcp.into())).digest);
-    // Flows of both: neither of the two.
+    // Flows of both classes: the result differs from that of either control alone.
     let mixed = with([0, 1, 0, 1], Some(both));
     assert!(mixed.counters.cnps > 0);
     let only = with([0, 1, 0, 1], None);

@@ -1,5 +1,5 @@
-//! Backpressure that goes round in a cycle: the graph finds it, a run that it stops says so, and
-//! without the pairs that the graph removes it does not come to that.
+//! Backpressure in a cycle: the backpressure graph finds the cycle, a run that it blocks reports
+//! it, and runs without the pairs that the graph removes are not blocked.
 
 use super::*;
 use crate::common::*;
@@ -19,7 +19,7 @@ fn graph_of(topology: &TopologySpec) -> (fabric::topology::Graph, BackpressureGr
     (graph, found)
 }
 
-/// Switches in a ring, each with `hosts` hosts.
+/// A ring of switches, each with `hosts` hosts.
 fn ring(switches: u32, hosts: u32) -> TopologySpec {
     let all = switches * hosts;
     let mut links: Vec<_> = (0..all).map(|h| (h, all + h / hosts, LINK)).collect();
@@ -44,7 +44,7 @@ fn up_and_down_has_no_cycle() {
             link: LINK,
             core: LINK,
         },
-        ring(3, 2), // all are neighbours, nothing passes through
+        ring(3, 2), // a ring of three: no packet crosses a third switch
     ];
     for shape in shapes {
         let (graph, found) = graph_of(&shape);
@@ -58,13 +58,14 @@ fn up_and_down_has_no_cycle() {
 #[test]
 fn nodes_edges_and_pairs_of_a_leaf_spine_are_what_can_be_counted_by_hand() {
     let (graph, found) = graph_of(&leaf_spine(4, 3, 2));
-    // 4 leaves with 2 + 3 ports, 3 spines with 4.
+    // 4 leaves with 2 + 3 ports, 3 spines with 4 ports.
     assert_eq!(found.nodes, 4 * 5 + 3 * 4);
-    // At a leaf each of 3 ports from above leads to 2 hosts; at a spine each of 4 to the 3 others.
+    // At a leaf, each of 3 uplink ports leads to 2 hosts. At a spine, each of 4 ports leads to the
+    // 3 other leaves.
     assert_eq!(found.edges, 4 * 3 * 2 + 3 * 4 * 3);
     assert_eq!(found.all_edges(&graph).count() as u64, found.edges);
     let leaf = &found.used[0];
-    // Its ports: hosts 0 and 1, spines 2 to 4.
+    // Ports of the leaf: 0 and 1 lead to hosts, 2 to 4 to spines.
     assert!(leaf.contains(0, 1) && leaf.contains(0, 3) && leaf.contains(3, 0));
     assert!(!leaf.contains(2, 3), "nothing comes down and goes up");
     assert!(!leaf.contains(0, 0));
@@ -73,7 +74,8 @@ fn nodes_edges_and_pairs_of_a_leaf_spine_are_what_can_be_counted_by_hand() {
 // BFC-50, BFC-51, BFC-52
 #[test]
 fn a_ring_has_two_cycles_and_loses_one_pair_of_each() {
-    // Two hops either way: in a ring of five the shorter way is one or two links.
+    // The two directions give two cycles: in a ring of five, the shortest path has one or two
+    // links.
     let (graph, found) = graph_of(&ring(5, 1));
     assert_eq!(found.cycles.len(), 2, "one in each direction");
     assert!(found.cycles.iter().all(|c| c.len() == 5));
@@ -87,11 +89,12 @@ fn a_ring_has_two_cycles_and_loses_one_pair_of_each() {
     }
 }
 
-/// Comes down from a spine to a leaf and goes up again: two leaves that see no common spine.
+/// Two leaves without a common spine: their packets come down from a spine to a third leaf and go
+/// up again.
 // BFC-51
 #[test]
 fn what_goes_down_and_up_again_is_removed_before_anything_else() {
-    // Leaves l0 l1 l2 l3, each pair of neighbours in the ring l0 l1 l2 l3 under a spine of its own.
+    // Leaves l0 to l3 in a ring. Each pair of neighbours has its own spine.
     let hosts = 4;
     let mut links: Vec<_> = (0..hosts).map(|h| (h, hosts + h, LINK)).collect();
     for spine in 0..4 {
@@ -110,7 +113,7 @@ fn what_goes_down_and_up_again_is_removed_before_anything_else() {
     }
 }
 
-/// Every host of a ring sends two hops on.
+/// Every host of a ring sends to a host two switches further.
 fn two_hops_on(switches: u32, hosts: u32, bytes: u64) -> Vec<traffic::Flow> {
     let all = switches * hosts;
     (0..all)
@@ -118,7 +121,8 @@ fn two_hops_on(switches: u32, hosts: u32, bytes: u64) -> Vec<traffic::Flow> {
         .collect()
 }
 
-/// All flows of a port in one queue, as with PFC, so that who waits for one waits for all.
+/// Puts all flows of a port into one queue, as with PFC, so that a flow that waits for one flow
+/// waits for all flows.
 fn single(switches: u32, hosts: u32) -> Setup {
     let flows = two_hops_on(switches, hosts, 1_000_000);
     let mut s = bfc(ring(switches, hosts), flows);
@@ -141,7 +145,7 @@ fn a_cycle_of_pauses_stops_a_run_that_names_it_and_goes_on_without() {
     assert!(said.starts_with("deadlock: s"), "{said}");
     assert_eq!(said.matches("waits for").count(), 5, "{said}");
     assert!(said.contains("s0->s1") && said.contains("s4->s0"), "{said}");
-    // Also where nothing is sent again, and so no timer is left.
+    // The run also stalls if nothing is retransmitted and no timer is left.
     let mut plain = setup.clone();
     plain.nic.recovery = Recovery::NONE;
     assert_eq!(plain.run_raw().0.ending, Ending::Stalled);
@@ -189,7 +193,7 @@ fn a_watchdog_breaks_the_deadlock_of_a_ring() {
         assert_eq!(sum(|of| of.restorations), counters.storms_restored);
         assert_eq!(sum(|of| of.drops), counters.storm_drops);
         assert_eq!(sum(|of| of.sent) > 0, action == Action::Forward);
-        // Storms are on the ports of the ring, in the class of data.
+        // Storms occur at the ports of the ring, in the data class.
         let of_ring = |of: &StormRecord| of.peer.bits() >= 10 && of.class == DATA_CLASS;
         assert!(outcome.storms.iter().all(of_ring), "{:?}", outcome.storms);
         assert!(outcome.violations.is_empty(), "{:?}", outcome.violations);

@@ -1,4 +1,4 @@
-//! Rules of the engine that no scheme hangs on; hosts with several ports; several classes.
+//! Rules of the engine that are independent of schemes; hosts with several ports; several classes.
 
 use fabric::NodeId;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use dataplane::units::{MS, US};
 use fabric::engine::Simulation;
 use traffic::Flow;
 
-/// Two switches, every host on both, one link between the switches.
+/// Two switches, connected by one link, with every host connected to both.
 fn dual_homed(hosts: u32) -> TopologySpec {
     let mut links = Vec::new();
     for host in 0..hosts {
@@ -38,10 +38,11 @@ fn flows_of_a_host_with_two_ports_are_spread_over_both() {
     assert!(sent.iter().all(|&n| n > 100), "{sent:?}");
     let received = [port(&outcome, 2, 1), port(&outcome, 3, 1)].map(|p| p.tx_data_packets);
     assert!(received.iter().all(|&n| n > 100), "{received:?}");
-    // Whichever port a flow leaves by, the receiver has one on the same switch.
+    // The receiver always has a port at the switch of the sender's port, so no packet crosses the
+    // link between the switches.
     let crossing = port(&outcome, 2, 3).tx_data_packets + port(&outcome, 3, 2).tx_data_packets;
     assert_eq!(crossing, 0);
-    // Alone as they are, all take their ideal time, which knows the way of each.
+    // The flows do not overlap, so each FCT is the ideal FCT of the flow's path.
     for r in &keep.flows {
         assert_eq!(
             r.received_ps.unwrap() - r.flow.start_ps,
@@ -60,7 +61,7 @@ fn sender_and_receiver_choose_apart_where_all_ports_are_as_near() {
         link: LINK,
         uplink: LINK,
     };
-    // Of host 0 in pair 0 to host 2 in pair 1.
+    // Flows from host 0 in pair 0 to host 2 in pair 1.
     let flows: Vec<Flow> = (0..120)
         .map(|i| flow(i, u64::from(i) * 20 * US, 0, 2, 5000))
         .collect();
@@ -96,7 +97,7 @@ fn two_ports_carry_twice_as_much_as_one() {
     assert_eq!(outcome.finished, 40);
 }
 
-/// Same seed and number, same path, whatever the scheme is.
+/// Flows with the same seed and flow ID use the same path, with any scheme.
 // ENG-10
 #[test]
 fn all_schemes_send_a_flow_over_the_same_path() {
@@ -142,7 +143,7 @@ fn flows_are_drawn_from_the_traffic_as_their_time_comes() {
     assert_eq!(outcome.finished, 1000);
 }
 
-/// A node's results and random numbers do not hang on what happens at other nodes.
+/// Results and random numbers of a node do not depend on events at other nodes.
 // ENG-08
 #[test]
 fn what_happens_elsewhere_changes_nothing_here() {
@@ -157,7 +158,7 @@ fn what_happens_elsewhere_changes_nothing_here() {
     both.extend((0..3).map(|i| flow(3 + i, 0, 4 + i, 7, 300_000)));
     let run = |flows| {
         let mut s = dctcp(topology.clone(), flows);
-        // Probabilistic marks, so that the streams matter.
+        // ECN marks are probabilistic, so the result depends on the random streams.
         s.switch.ecn = Some(red(20_000, 400_000, 0.5));
         let (outcome, keep) = s.run();
         assert!(outcome.counters.marks > 20);
@@ -166,8 +167,8 @@ fn what_happens_elsewhere_changes_nothing_here() {
     assert_eq!(run(here), run(both));
 }
 
-/// A decision may kick another port: a packet that leaves lets the switch resume its upstream, in the
-/// same instant but the next round.
+/// The choice of a packet can kick another port: if the departure makes the switch resume its
+/// upstream node, the resume frame is sent in the same instant, in the next round.
 // ENG-04, ENG-32
 #[test]
 fn a_resume_leaves_at_the_instant_of_the_departure_that_caused_it() {
@@ -191,7 +192,8 @@ fn a_resume_leaves_at_the_instant_of_the_departure_that_caused_it() {
     s.nic.ack_every = 1 << 20;
     let (outcome, keep) = s.run();
     assert!(keep.pauses.len() >= 2, "{:?}", keep.pauses);
-    // The first frame leaves when it arrives, every other one when the one before has left.
+    // The first frame leaves at its arrival. Every other frame leaves when the transmission of the
+    // previous one ends.
     let (first, each) = (FRAME_PS + US, slow.rate.serialisation_ps(FRAME));
     for pause in &keep.pauses {
         assert_eq!((pause.node.bits(), pause.port, pause.class), (0, 0, 2));
@@ -206,7 +208,7 @@ fn a_resume_leaves_at_the_instant_of_the_departure_that_caused_it() {
     );
 }
 
-/// Three data classes; PFC may pause all but the first.
+/// Configures three data classes. PFC may pause all but the first class.
 fn classes(mut s: Setup) -> Setup {
     let data = s.switch.classes[2];
     s.switch.classes.push(data);
@@ -236,10 +238,11 @@ fn a_lower_class_waits_for_at_most_one_frame_of_a_higher() {
         let r = keep.flows.iter().find(|r| r.flow.id == id).unwrap();
         keep.fct(id) - r.ideal_received_ps
     };
-    // At the NIC and at the switch a frame of a higher class may just have started.
+    // At the NIC and at the switch, a frame of another class may just have started.
     assert!(late(3) <= 2 * FRAME_PS, "class 0 is {} ps late", late(3));
     assert!(late(1) <= 2 * FRAME_PS, "class 1 is {} ps late", late(1));
-    // The flow of class 1 waits for 200 packets of class 0, that of class 2 for all.
+    // The flow of class 1 waits for 200 packets of class 0. The flow of class 2 waits for all other
+    // packets.
     assert!(
         late(2) >= 200 * FRAME_PS && late(2) < 203 * FRAME_PS,
         "{}",
@@ -274,7 +277,8 @@ fn eight_traffic_classes_go_one_after_the_other_and_pfc_pauses_the_last() {
 // SW-22, SW-40, NIC-07
 #[test]
 fn pfc_stops_the_class_that_it_names_and_no_other() {
-    // Two senders of class 2 congest host 3; class 0 of host 0 goes to host 2, and is not held up.
+    // Two senders of class 2 congest host 3. The flow of class 0 from host 0 to host 2 is not
+    // paused.
     let flows = vec![
         of_class(2, flow(0, 0, 0, 3, 1_000_000)),
         of_class(2, flow(1, 0, 1, 3, 1_000_000)),
@@ -305,12 +309,12 @@ fn pfc_stops_the_class_that_it_names_and_no_other() {
     assert!(keep.fct(2) <= r.ideal_received_ps + 2 * FRAME_PS);
 }
 
-/// Flows of all classes on a small buffer: lossless in the classes that promise it, which is no promise
-/// for the first.
+/// Flows of all classes on a small buffer. Classes that PFC can pause are lossless; the first class
+/// is not.
 // SW-16, SW-18, AUD-05
 #[test]
 fn several_classes_share_a_small_buffer() {
-    // Ten at a time, of all classes in turn, to one host.
+    // Ten flows at a time, of all classes in turn, to one host.
     let flows: Vec<Flow> = (0..90u32)
         .map(|i| {
             let at = u64::from(i / 10) * 20 * US;

@@ -1,5 +1,5 @@
-//! Where Swift and PowerTCP settle on one bottleneck, against closed forms; and what they do when
-//! flows join. Numbers in comments are those of the day the test was written.
+//! Equilibria of Swift and PowerTCP on one bottleneck, compared with closed forms, and their
+//! reaction when flows join. Comments state the measured values at the time of writing.
 
 use super::*;
 use crate::common::*;
@@ -10,19 +10,20 @@ use dataplane::config::{BaseRtt, ControlConfig, NicConfig, Processing, Sending};
 use dataplane::units::{MS, US};
 use traffic::Flow;
 
-/// Longer than any run here.
+/// Bytes of a flow that does not end in any run of this file.
 const LONG: u64 = 10_000_000_000;
 
-/// Base round trip of a star: two links there and two back, each crossed by a frame and an ACK.
+/// Base RTT of a star: two links in each direction, each with the transmission of a frame or an
+/// ACK.
 const BASE_PS: Time = 4 * US + 2 * FRAME_PS + 2 * 60 * 80;
 
-/// `flows` long flows from `hosts` hosts to one more.
+/// `flows` long flows from `hosts` hosts to one further host.
 fn many(hosts: u32, flows: u32) -> (TopologySpec, Vec<Flow>) {
     let long = (0..flows).map(|i| flow(i, 0, i % hosts, hosts, LONG));
     (star(hosts + 1), long.collect())
 }
 
-/// Swift as `change` makes it, probed every µs.
+/// Creates a setup with Swift after `change`, probed every µs.
 fn swift((topology, flows): (TopologySpec, Vec<Flow>), change: impl Fn(&mut SwiftConfig)) -> Setup {
     let mut config = SwiftConfig {
         fs_range_ps: None,
@@ -35,8 +36,8 @@ fn swift((topology, flows): (TopologySpec, Vec<Flow>), change: impl Fn(&mut Swif
     s
 }
 
-/// PowerTCP as `change` makes it, with frames that are nearly all payload, probed every µs: then a window
-/// counts what is in the network.
+/// Creates a setup with PowerTCP after `change`, probed every µs. Frames are nearly all payload, so
+/// that a window is equal to the bytes in the network.
 fn powertcp(
     (topology, flows): (TopologySpec, Vec<Flow>),
     change: impl Fn(&mut PowerTcpConfig),
@@ -52,19 +53,19 @@ fn powertcp(
     s
 }
 
-/// Base round trip of a star with PowerTCP's frames here.
+/// Base RTT of a star with the PowerTCP frames of these tests.
 const POWER_BASE_PS: Time = 4 * US + 2 * (1001 + 1) * 80;
 
 struct Settled {
-    /// Mean, least and most bytes queued at the fullest port, sampled every µs.
+    /// Mean, minimum and maximum of the bytes queued at the fullest port, sampled every µs.
     mean: f64,
     least: u64,
     most: u64,
-    /// Use of the receiver's link.
+    /// Utilisation of the receiver's link.
     used: f64,
 }
 
-/// What a star does from one time to another.
+/// Measures queue and utilisation of a star from `from_ps` to `until_ps`.
 fn settled(setup: &Setup, from_ps: Time, until_ps: Time) -> Settled {
     let run = |until_ps| {
         let run = Setup {
@@ -91,7 +92,7 @@ fn settled(setup: &Setup, from_ps: Time, until_ps: Time) -> Settled {
     }
 }
 
-/// Bytes that a link at 100 Gbps sends in a time.
+/// Returns the bytes that a link of 100 Gbit/s sends in a time.
 fn bytes_in(time_ps: Time) -> f64 {
     time_ps as f64 / 80.0
 }
@@ -104,8 +105,8 @@ fn near(got: f64, wanted: f64, tolerance: f64) {
     );
 }
 
-/// SWIFT-07, SWIFT-30: eight flows keep the round trip at its target of 22 µs, within the packet that
-/// each adds in a round trip.
+/// SWIFT-07, SWIFT-30: eight flows keep the RTT at its target of 22 µs. The tolerance is the packet
+/// that each flow adds per RTT.
 #[test]
 fn swift_keeps_the_round_trip_at_its_target() {
     for n in [4, 8, 16] {
@@ -119,7 +120,7 @@ fn swift_keeps_the_round_trip_at_its_target() {
     }
 }
 
-/// SWIFT-13, SWIFT-30: the base target and the hops set the queue.
+/// SWIFT-13, SWIFT-30: the base target and the number of hops determine the queue.
 #[test]
 fn swifts_target_sets_the_queue() {
     for (base_us, hop_us) in [(10, 0), (10, 10), (40, 2)] {
@@ -150,7 +151,7 @@ fn swift_with_flow_scaling_settles_at_the_fixed_point() {
     }
 }
 
-/// SWIFT-14: two flows, one of which had the link for itself, come to equal shares.
+/// SWIFT-14: two flows converge to equal shares, although one of them had the link alone before.
 #[test]
 fn swift_shares_a_link_evenly() {
     let flows = vec![flow(0, 0, 0, 2, LONG), flow(1, 300 * US, 1, 2, LONG)];
@@ -170,8 +171,9 @@ fn swift_shares_a_link_evenly() {
     assert!((one - other).abs() / (one + other) < 0.05, "{one} {other}");
 }
 
-/// SWIFT-16, SWIFT-32: 600 and 1000 flows on a link that holds 262 packets in 22 µs. With windows below one
-/// packet the queue stays within half above its target; without, a packet of each flow stands in it.
+/// SWIFT-16, SWIFT-32: 600 and 1000 flows on a link that carries 262 packets in 22 µs. With windows
+/// below one packet, the queue is at most 1.5 times its target. Without, one packet of each flow is
+/// in the queue.
 #[test]
 fn below_one_packet_per_round_trip_pacing_bounds_the_queue() {
     for n in [600, 1000] {
@@ -183,14 +185,14 @@ fn below_one_packet_per_round_trip_pacing_bounds_the_queue() {
         let standing = f64::from(n) * FRAME as f64 - bytes_in(BASE_PS);
         near(whole.mean, standing, 2.0 * FRAME as f64);
         let queue = bytes_in(22 * US - BASE_PS);
-        // 1.39 and 1.41 of it.
+        // Measured: 1.39 and 1.41 times the target.
         near(paced.mean, 1.25 * queue, 0.25 * queue);
         assert!(paced.used > 0.995, "{n}: {}", paced.used);
     }
 }
 
-/// SWIFT-02, SWIFT-04, SWIFT-15, NIC-40, NIC-41: a receiver that processes 50 Gbps holds the endpoint's
-/// delay at its target, and no queue grows in the network.
+/// SWIFT-02, SWIFT-04, SWIFT-15, NIC-40, NIC-41: if a receiver processes 50 Gbit/s only, the
+/// endpoint window keeps the endpoint delay at its target, and no queue grows in the network.
 #[test]
 fn a_slow_host_is_held_by_the_endpoint_window() {
     let mut setup = swift(many(2, 2), |c| c.endpoint_target_ps = 30 * US);
@@ -203,8 +205,8 @@ fn a_slow_host_is_held_by_the_endpoint_window() {
     assert!(s.most < 30 * FRAME, "{}", s.most);
 }
 
-/// POWER-02, POWER-14, POWER-20: the queue is the sum of the additive increases, for telemetry and for
-/// round trips, within an eighth and a frame.
+/// POWER-02, POWER-14, POWER-20: the queue is the sum of the additive increases, both with
+/// telemetry and with RTT samples. The tolerance is an eighth and a frame.
 #[test]
 fn powertcps_queue_is_the_sum_of_the_additive_increases() {
     for (n, beta) in [(4, 500.0), (4, 2_500.0), (10, 2_000.0), (16, 2_000.0)] {
@@ -228,8 +230,8 @@ fn powertcps_queue_is_the_sum_of_the_additive_increases() {
     }
 }
 
-/// POWER-08: without a floor the power of a queue that drains is nearly nothing, windows jump up, and the
-/// queue of the start comes back again and again.
+/// POWER-08: without a lower bound, the computed power is nearly zero while a queue drains. Windows
+/// then jump up, and the initial queue builds up again and again.
 #[test]
 fn without_a_floor_a_drained_queue_comes_back() {
     let setup = powertcp(many(4, 4), |c| {
@@ -240,7 +242,8 @@ fn without_a_floor_a_drained_queue_comes_back() {
     assert!(s.most > 100_000, "{}", s.most);
 }
 
-/// POWER-12: a reference of each round trip instead of the packet's own window makes the queue swing.
+/// POWER-12: with one reference window per RTT, instead of the window at the packet's transmission,
+/// the queue oscillates.
 #[test]
 fn a_reference_per_round_trip_swings() {
     let swing = |reference| {
@@ -251,11 +254,12 @@ fn a_reference_per_round_trip_swings() {
         let s = settled(&setup, 2 * MS, 4 * MS);
         s.most - s.least
     };
-    // 8 and 20 KB.
+    // Measured: 8 KB (packet) and 20 KB (RTT).
     assert!(swing(Reference::RoundTrip) > 2 * swing(Reference::Packet));
 }
 
-/// POWER-07, POWER-20: with a target below the whole link its use is η + B/(C·τ), without a queue.
+/// POWER-07, POWER-20: with a target utilisation below 1, the utilisation is η + B/(C·τ), without a
+/// queue.
 #[test]
 fn powertcps_target_sets_the_use_of_the_link() {
     let setup = powertcp(many(4, 4), |c| {
@@ -267,8 +271,9 @@ fn powertcps_target_sets_the_use_of_the_link() {
     assert!(s.mean < 3_000.0, "{}", s.mean);
 }
 
-/// POWER-12, POWER-21: ten flows join a long one at line rate. The queue that they make in one round trip
-/// is gone within thrice the time that the link needs for it alone, and the link stays busy.
+/// POWER-12, POWER-21: ten flows join a long flow at line rate. The queue that they build in one
+/// RTT drains within three times the time that the link needs for these bytes alone, and the link
+/// stays busy.
 #[test]
 fn powertcp_drains_an_incast_without_idling() {
     let mut flows = vec![flow(0, 0, 0, 11, LONG)];
@@ -284,7 +289,7 @@ fn powertcp_drains_an_incast_without_idling() {
     let most = *queues.iter().max().expect("samples");
     assert!(most > 400_000, "{most}");
     let drained = queues.iter().rposition(|q| *q > 20_000).expect("a queue") as u64 * US;
-    // 102 µs against 43.
+    // Measured: 102 µs, compared with 43 µs for the queue alone.
     let alone_ps = most * 80;
     assert!(drained - join_ps < 3 * alone_ps, "{drained}");
     let s = settled(&setup, join_ps + 10 * US, end_ps);

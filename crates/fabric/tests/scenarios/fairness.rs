@@ -1,4 +1,4 @@
-//! Two long flows to one receiver: where they settle, and how full the link is.
+//! Two long flows to one receiver: their shares in equilibrium, and the utilisation of the link.
 
 use super::*;
 use crate::common::*;
@@ -6,8 +6,9 @@ use dataplane::units::{MS, US};
 use fabric::NodeId;
 use fabric::record::PortRecord;
 
-/// Shares of the receiver's link that hosts 0 and 1 send in a window, and what its port carries, all
-/// as parts of its speed. Runs are the same up to their end, so two of them make a window.
+/// Returns the rates at which hosts 0 and 1 send from `from_ps` to `to_ps`, and the rate of the
+/// receiver's link, as fractions of the line rate. They are differences between two runs of
+/// different length, which are equal up to the end of the shorter one.
 fn shares(setup: &Setup, from_ps: u64, to_ps: u64) -> (f64, f64, f64) {
     let until = |until_ps| {
         let (outcome, _) = Setup {
@@ -24,7 +25,7 @@ fn shares(setup: &Setup, from_ps: u64, to_ps: u64) -> (f64, f64, f64) {
     (share(0), share(1), share(2))
 }
 
-/// One flow has the link for a while before the other comes.
+/// Two flows to one receiver. The first has the link alone before the second starts.
 fn two_long_flows(preset: fn(TopologySpec, Vec<traffic::Flow>) -> Setup) -> Setup {
     let long = 10_000_000_000;
     preset(
@@ -55,8 +56,8 @@ fn dctcp_settles_at_fair_shares_of_a_full_link() {
     settles("dctcp", &s, 2 * MS, 0.05, 0.99);
 }
 
-/// Its flows are paced far below the timeout of go-back-N, which was requested before: an earlier
-/// wish replaces a later one.
+/// The pace of the flows is much shorter than the timeout of go-back-N, which was requested before:
+/// an earlier request replaces a later one.
 // ENG-09
 #[test]
 fn dcqcn_settles_at_fair_shares_of_a_nearly_full_link() {
@@ -64,8 +65,8 @@ fn dcqcn_settles_at_fair_shares_of_a_nearly_full_link() {
     settles("dcqcn", &s, 8 * MS, 0.1, 0.9);
 }
 
-/// A paced NIC is called once for each packet: the timeout of go-back-N, which was requested before the
-/// pace, is due again when the pace has rung, and needs no second event.
+/// A NIC that paces has one timer event per packet. The timeout of go-back-N was requested before
+/// the pace. It is set again when the pacing timer has expired, and needs no second event.
 // ENG-09
 #[test]
 fn an_alarm_that_was_wished_before_an_earlier_one_costs_no_second_event() {
@@ -79,13 +80,13 @@ fn an_alarm_that_was_wished_before_an_earlier_one_costs_no_second_event() {
         ports.map(|port| port.tx_packets).sum()
     };
     let (arrivals, packets) = (sent(|_| true), sent(|port| port.node < NodeId::new(2)));
-    // One event for the pace, one for the queue that all stand in.
+    // One event for the pace, and one for the queue in which all packets wait.
     let others = outcome.counters.events - arrivals;
     assert!(packets > 30_000, "{packets} packets");
     assert!(others < 2 * packets, "{others} for {packets} packets");
 }
 
-/// TIMELY has no unique fixed point: its rates go on swinging, so less is asked of it.
+/// TIMELY has no unique fixed point, so its rates oscillate, and the bounds of this test are wide.
 #[test]
 fn timely_fills_the_link_with_both_flows_alive() {
     let s = two_long_flows(timely);
@@ -95,7 +96,7 @@ fn timely_fills_the_link_with_both_flows_alive() {
 // BFC-12, SW-20
 #[test]
 fn bfc_and_fair_queueing_share_from_the_first_round_trip_on() {
-    // Two flows in step under BFC leave the link idle for a fifth of the time (BFC-21).
+    // Two synchronised flows under BFC leave the link idle for a fifth of the time (BFC-21).
     settles("bfc", &two_long_flows(bfc), 320 * US, 0.01, 0.79);
     settles("ideal-fq", &two_long_flows(ideal_fq), 320 * US, 0.01, 0.999);
 }

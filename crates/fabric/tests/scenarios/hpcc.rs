@@ -1,5 +1,5 @@
-//! HPCC and its variants on small networks: what the paper's figures 6 and 13 show, what rounding
-//! costs, and where rates settle. Numbers in comments are those of the day the test was written.
+//! HPCC and its variants on small networks: figures 6 and 13 of the paper, the effect of rounding,
+//! and equilibrium rates. Comments state the measured values at the time of writing.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use dataplane::int::{Counter, IntFormat, Layout};
 use dataplane::units::{MS, US};
 use traffic::Flow;
 
-/// Longer than any run here.
+/// Bytes of a flow that does not end in any run of this file.
 const LONG: u64 = 10_000_000_000;
 
-/// HPCC with 42 bytes of INT, probed every µs, and as `change` makes it.
+/// Creates a setup with HPCC after `change`, with 42 bytes of INT, probed every µs.
 fn variant(topology: TopologySpec, flows: Vec<Flow>, change: impl Fn(&mut HpccConfig)) -> Setup {
     let mut s = hpcc(topology, flows);
     s.nic.int = 42;
@@ -32,8 +32,7 @@ fn variant(topology: TopologySpec, flows: Vec<Flow>, change: impl Fn(&mut HpccCo
     s
 }
 
-/// Use of the link from `node` to `peer` in each of the intervals between these times, as parts
-/// of its speed.
+/// Returns the utilisation of the link from `node` to `peer` in the intervals between these times.
 fn uses(setup: &Setup, (node, peer): (u32, u32), times_ps: &[Time]) -> Vec<f64> {
     let sent = |until_ps| {
         let run = Setup {
@@ -46,7 +45,7 @@ fn uses(setup: &Setup, (node, peer): (u32, u32), times_ps: &[Time]) -> Vec<f64> 
     times_ps.windows(2).map(of).collect()
 }
 
-/// The fullest queue of the only switch, per µs.
+/// Returns the length of the longest queue of the only switch, per µs.
 fn queues(setup: &Setup, until_ps: Time) -> Vec<u64> {
     let run = Setup {
         until_ps,
@@ -64,15 +63,15 @@ fn incast(reaction: Reaction) -> Setup {
     })
 }
 
-/// First µs after which the queue is below 100 KB.
+/// Returns the first µs after which the queue stays below 100 KB.
 fn drained_us(queues: &[u64]) -> usize {
     let last = queues.iter().rposition(|q| *q >= 100_000);
     last.expect("the incast makes a queue") + 1
 }
 
-/// §5.4 and Fig. 13, 16 to 1: the queue of the first round trip, about 0.9 MB, drains at the speed
-/// of the link either way, but per-ACK reaction then leaves the link idle, and per-RTT reaction
-/// starts to drain it only when its first packets are through.
+/// §5.4 and Fig. 13, 16 to 1: the queue of the first RTT, about 0.9 MB, drains at link rate with
+/// either reaction. Afterwards per-ACK reaction leaves the link idle. Per-RTT reaction starts to
+/// drain the queue only when the first packets have passed it.
 // HPCC-18, HPCC-33, HPCC-34
 #[test]
 fn an_incast_needs_both_reactions() {
@@ -80,20 +79,20 @@ fn an_incast_needs_both_reactions() {
         [Reaction::Combined, Reaction::PerAck, Reaction::PerRtt].map(incast);
     let after = [120 * US, 160 * US];
     let used = |s: &Setup| uses(s, (17, 16), &after)[0];
-    // 0.92 and 0.00.
+    // Measured: 0.92 and 0.00.
     assert!(used(&both) > 0.7, "{}", used(&both));
     assert!(used(&per_ack) < 0.05, "{}", used(&per_ack));
     let [both, per_ack, per_rtt] = [both, per_ack, per_rtt].map(|s| queues(&s, 250 * US));
     for queues in [&both, &per_ack, &per_rtt] {
         assert!(queues.iter().any(|q| *q > 800_000));
     }
-    // 84, 68 and 164 µs.
+    // Measured: 84, 68 and 164 µs.
     assert!(drained_us(&both) < 110, "{}", drained_us(&both));
     assert!(drained_us(&per_ack) < 110, "{}", drained_us(&per_ack));
     assert!(drained_us(&per_rtt) > 150, "{}", drained_us(&per_rtt));
 }
 
-/// How often the queue rises above 15 KB from nearly nothing.
+/// Returns the number of times that the queue rises above 15 KB from nearly nothing.
 fn humps(queues: &[u64]) -> u32 {
     let (mut high, mut count) = (false, 0);
     for queue in queues {
@@ -106,8 +105,8 @@ fn humps(queues: &[u64]) -> u32 {
     count
 }
 
-/// §3.4 and Fig. 6, 2 to 1: with txRate the queue of the start drains and is gone, with rxRate
-/// it comes back before it settles.
+/// §3.4 and Fig. 6, 2 to 1: with txRate the initial queue drains and does not return. With rxRate
+/// it builds up again before it settles.
 // HPCC-31
 #[test]
 fn the_rate_of_arrivals_makes_the_queue_oscillate() {
@@ -125,21 +124,21 @@ fn the_rate_of_arrivals_makes_the_queue_oscillate() {
     }
 }
 
-/// Completion times of two equal flows to one receiver, ps.
+/// Returns the FCTs of two equal flows to one receiver, ps.
 fn two_to_one(bytes: u64, change: impl Fn(&mut HpccConfig)) -> [f64; 2] {
     let flows = vec![flow(0, 0, 0, 2, bytes), flow(1, 1, 1, 2, bytes)];
     let (_, keep) = variant(star(3), flows, change).run();
     [0, 1].map(|id| keep.fct(id) as f64)
 }
 
-/// Largest relative difference.
+/// Returns the largest relative difference of two pairs of values.
 fn apart(a: [f64; 2], b: [f64; 2]) -> f64 {
     let each = a.iter().zip(b).map(|(a, b)| (a / b - 1.0).abs());
     each.fold(0.0, f64::max)
 }
 
-/// Rounded telemetry changes two to one by little: 0.1 and 0.3 % at 500 KB, 0.2 and 1.2 % at 2 MB, where
-/// the flows have more time to drift apart.
+/// Rounded telemetry changes the FCTs of two flows to one receiver slightly: by 0.1 and 0.3 % at
+/// 500 KB, by 0.2 and 1.2 % at 2 MB, where the flows have more time to diverge.
 // HPCC-30
 #[test]
 fn telemetry_to_the_bit_changes_little() {
@@ -154,8 +153,8 @@ fn telemetry_to_the_bit_changes_little() {
     }
 }
 
-/// A quotient that is up to ε too large moves completion times by about ε: 0.1 % for ε = 0.1 %, 0.6 %
-/// for ε = 1 %, 3 % for ε = 5 %.
+/// If the quotient is up to a factor 1 + ε too large, FCTs change by about ε: 0.1 % for ε = 0.1 %,
+/// 0.6 % for ε = 1 %, 3 % for ε = 5 %.
 // HPCC-35
 #[test]
 fn a_table_in_place_of_divisions_changes_as_much_as_its_error() {
@@ -171,9 +170,9 @@ fn a_table_in_place_of_divisions_changes_as_much_as_its_error() {
     }
 }
 
-/// App. A.3 on one link: with N flows U = η / (1 − W_AI/W), which is η + N·W_AI / (B·T). Of that the
-/// link's use is a part, and the queue over B·T the rest: at least the smaller ones of consecutive
-/// ACKs, at most all.
+/// App. A.3 on one link: with N flows U = η / (1 − W_AI/W) = η + N·W_AI / (B·T). The
+/// utilisation of the link is at most U, and utilisation + queue / (B·T) is at least U, because HPCC
+/// uses the smaller queue of consecutive ACKs.
 // HPCC-27, HPCC-16, HPCC-18
 #[test]
 fn utilisation_at_equilibrium_is_what_the_additive_increase_makes_it() {
@@ -196,8 +195,8 @@ fn utilisation_at_equilibrium_is_what_the_additive_increase_makes_it() {
     }
 }
 
-/// Two links in a row, a flow over both and one over each: what the long one gets of what a short
-/// one gets.
+/// Two links in a row, with one flow over both links and one flow over each link. Returns the rate
+/// of the long flow divided by that of a short flow.
 fn parking_lot(alpha: Option<f64>) -> f64 {
     let ends = [
         (0, 6),
@@ -241,12 +240,12 @@ fn parking_lot(alpha: Option<f64>) -> f64 {
     sent(0, 6) / short
 }
 
-/// App. A.3, Eq. 7: 2^(−1/α), nearly, for the ceiling of registers and the noise of packets.
-/// HPCC itself lies between, at 0.54: noise on two links holds the long flow back.
+/// App. A.3, Eq. 7: the ratio is 2^(−1/α), apart from the ceiling of registers and the noise of
+/// packets. HPCC itself has 0.54, because noise on two links slows the long flow down.
 // HPCC-32
 #[test]
 fn alpha_decides_what_the_long_flow_gets() {
-    // 0.30, 0.53, 0.74 and 1.05.
+    // Measured: 0.30, 0.53, 0.74 and 1.05.
     for (alpha, wanted) in [(0.5, 0.25), (1.0, 0.5), (2.0, 0.707), (f64::INFINITY, 1.0)] {
         let got = parking_lot(Some(alpha));
         assert!((got / wanted - 1.0).abs() < 0.22, "{alpha}: {got}");

@@ -1,4 +1,4 @@
-//! Networks that lose packets, or change their order.
+//! Networks that lose or reorder packets.
 
 use super::*;
 use crate::common::*;
@@ -48,12 +48,13 @@ fn an_egress_threshold_drops_and_go_back_n_brings_every_flow_home() {
     }
 }
 
-/// The last packets of a flow are lost, and nothing comes after them that could be missed: only the
-/// timeout helps.
+/// The last packets of a flow are lost. No later packet reveals the loss, so only the timeout
+/// causes a retransmission.
 // NIC-21
 #[test]
 fn a_lost_tail_is_sent_again_after_the_timeout() {
-    // Seven packets find room, the eighth does not: it is the last of the second flow.
+    // There is room for seven packets but not for the eighth, which is the last packet of the
+    // second flow.
     let mut s = line_rate(
         star(3),
         vec![flow(0, 0, 0, 2, 4000), flow(1, 0, 1, 2, 4000)],
@@ -98,7 +99,8 @@ fn sprayed_packets_overtake_and_are_taken_once_each() {
     assert_eq!(any.violations, [], "every byte was delivered once");
 }
 
-/// Without recovery a lost packet is never sent again; the run says who waits for what.
+/// Without recovery, a lost packet is never retransmitted. The run reports which flows wait for
+/// what.
 // ENG-07, AUD-08
 #[test]
 fn a_run_that_stalls_says_so() {
@@ -124,8 +126,9 @@ fn a_run_that_stalls_says_so() {
     );
 }
 
-/// BFC on links that all lose one frame in a hundred, pauses and resumes among them: incasts to both
-/// racks, and a while after them a flow from each host, which finds every queue that is still held.
+/// BFC on links that all lose one frame in a hundred, including pause and resume frames. Incasts to
+/// both racks are followed, after a pause, by one flow from each host, which meets every queue that
+/// is still paused.
 fn lossy_bfc(seed: u64, bitmap: Option<BitmapConfig>) -> Setup {
     let lossy = LinkSpec {
         loss: Loss::of(0.01),
@@ -176,7 +179,8 @@ fn bitmaps_repair_lost_pauses_and_resumes_of_bfc() {
     }
 }
 
-/// The same without bitmaps: a resume is lost that nothing repeats, and the run names who waits for it.
+/// The same network without bitmaps: a resume frame is lost and not repeated, and the run reports
+/// the flow that waits for it.
 // BFC-31, ENG-14, AUD-08
 #[test]
 fn without_bitmaps_a_lost_resume_of_bfc_holds_a_queue_for_ever() {
@@ -187,7 +191,7 @@ fn without_bitmaps_a_lost_resume_of_bfc_holds_a_queue_for_ever() {
     assert_eq!(waiting.count() as u64, 22 - outcome.finished);
     assert!(outcome.finished < 22);
     let says = |what: &str| outcome.stall.iter().any(|line| line.contains(what));
-    // A NIC obeys a pause that its switch has long taken back, and a switch one of another switch.
+    // A NIC is still paused although its switch has sent the resume frame, and so is a switch.
     assert!(says("its queue is paused"), "{:?}", outcome.stall);
     assert!(says("B queued"), "{:?}", outcome.stall);
 }

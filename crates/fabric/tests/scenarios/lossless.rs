@@ -1,4 +1,4 @@
-//! PFC: the headroom of the formula is enough at the worst instant, and no byte too much.
+//! PFC: in the worst case, the headroom of the formula is exactly sufficient.
 
 use super::*;
 use crate::common::*;
@@ -12,19 +12,21 @@ use fabric::record::Ending;
 use kernel::random::{Purpose, Stream};
 use traffic::Flow;
 
-/// Frames in the pool when XOFF is sent, the one that crosses the threshold included.
+/// Number of frames in the pool when XOFF is sent, including the frame that crosses the threshold.
 const POOL_FRAMES: u64 = 21;
 
-/// Hosts: 0 the one that will be paused, 1 keeps the way back to it busy, 2 the receiver behind a
-/// link that hardly moves, and two more that only fill the pool. All links have the same delay.
+/// A star with five hosts. Host 0 will be paused. Host 1 keeps the reverse direction to host 0
+/// busy. Host 2 is the receiver, behind a very slow link. Two more hosts only fill the pool. All
+/// links have the same delay.
 struct Corner {
     delay_ps: u64,
-    /// Start of the paused host after that of the busy one.
+    /// Start time of host 0 after the start time of host 1.
     offset_ps: u64,
-    /// Time after which a node obeys a pause.
+    /// Time from the arrival of a pause frame to its effect.
     response_ps: u64,
     headroom: Option<u64>,
-    /// The pool is filled by others, so that it runs dry before the threshold is reached.
+    /// True if the two other hosts fill the pool, so that the pool is exhausted before the
+    /// threshold is reached.
     dry: bool,
 }
 
@@ -63,7 +65,8 @@ impl Corner {
         let links = (0..5)
             .map(|h| (h, 5, if h == 2 { slow } else { fast }))
             .collect();
-        // The busy host starts on a grid of frames, and so do all its frames at the switch.
+        // Frames of host 1 start at multiples of the frame time, and so do all its frames at the
+        // switch.
         let start = 100 * FRAME_PS;
         let mut flows = vec![
             Flow {
@@ -81,7 +84,7 @@ impl Corner {
         let mut s = line_rate(named(5, 1, links), flows);
         s.switch.mmu.admission = Admission::Pfc(self.pfc());
         s.switch.mmu.reserved_bytes = 0;
-        // The busy host's frames use no buffer, so that nothing stops them.
+        // Frames of host 1 use no buffer, so that nothing pauses them.
         s.switch.classes.push(ClassConfig {
             pausable: false,
             buffered: false,
@@ -89,8 +92,8 @@ impl Corner {
             int: false,
         });
         if self.dry {
-            // 70 frames, of which the two others take 80 less one that is on its slow way, until they
-            // are paused; what they still send goes to their own headroom.
+            // The pool has 70 frames. The two other hosts use 80, less one that is on the slow
+            // link, until they are paused. Their further frames use their own headroom.
             let slow_headroom =
                 headroom_bytes(slow.rate, self.delay_ps, FRAME as u16, 1, &self.pfc());
             let headrooms = self
@@ -98,13 +101,14 @@ impl Corner {
                 .map_or(4 * self.formula() + slow_headroom, |h| 5 * h);
             s.switch.mmu.buffer_bytes = headrooms + 70 * FRAME;
         }
-        // No ACK disturbs the grid before the last, and no timeout the silence.
+        // ACKs must not disturb the timing of frames, and no timeout must occur.
         s.nic.ack_every = 1 << 20;
         s.nic.recovery = Recovery::go_back_n(900 * MS);
         s
     }
 
-    /// Most headroom that the paused host's ingress used: nothing leaves it while it fills.
+    /// Returns the maximum headroom that the ingress of host 0 used. No packet of this ingress
+    /// leaves while the headroom fills.
     fn peak(&self) -> u64 {
         let (outcome, keep) = self.setup().run();
         assert_eq!(outcome.ending, Ending::Drained);
@@ -114,8 +118,8 @@ impl Corner {
     }
 }
 
-/// The round trip is such that the pause, sent behind a whole frame but for 1 ps, arrives 1 ps after
-/// the upstream has started one more frame.
+/// A delay with which the pause frame, sent after a whole frame except 1 ps, arrives 1 ps after the
+/// upstream node has started one more frame.
 const WORST_DELAY_PS: u64 = (24 * FRAME_PS - 64 * 80 + 2) / 2;
 
 // SW-11, SW-12, SW-13, SW-40, SW-41, SW-42
@@ -137,7 +141,7 @@ fn at_the_worst_instant_the_headroom_is_full_to_the_last_byte() {
     assert_eq!(exact.peak(), 26 * FRAME);
 }
 
-/// A response time of five frames needs headroom for five frames more, to the byte.
+/// A response time of five frames needs headroom for exactly five more frames.
 // SW-11, SW-45
 #[test]
 fn the_upstream_obeys_a_pause_after_the_response_time() {
@@ -158,7 +162,8 @@ fn the_upstream_obeys_a_pause_after_the_response_time() {
     assert_eq!(outcome.counters.drops.iter().sum::<u64>(), 1);
 }
 
-/// The table of pauses has the time at which the pause is obeyed, with and without pause times.
+/// The table of pauses contains the time at which a pause takes effect, both with and without pause
+/// times (quanta).
 // SW-45, QNT-02
 #[test]
 fn pauses_begin_after_the_response_time() {
@@ -215,8 +220,8 @@ fn headroom_that_is_one_frame_short_loses_a_frame() {
     }
 }
 
-/// What arrives at an instant counts in the decisions of that instant: a pause that comes just when a
-/// frame would start stops it.
+/// Arrivals at an instant have an effect on decisions of this instant: a pause frame that arrives
+/// at the start time of a frame stops the frame.
 // ENG-03
 #[test]
 fn one_picosecond_decides() {
@@ -230,10 +235,11 @@ fn one_picosecond_decides() {
         }
         .peak()
     };
-    // The way back is free at the very instant of XOFF: the pause does not wait for a frame.
+    // The reverse direction becomes free at the instant of XOFF, so the pause frame does not wait
+    // for another frame.
     assert_eq!(peak(WORST_DELAY_PS, 0), 25 * FRAME);
     assert_eq!(peak(WORST_DELAY_PS, 1), 26 * FRAME);
-    // The pause comes at the very instant at which the last of these frames would start.
+    // The pause frame arrives at the instant at which the last of these frames would start.
     assert_eq!(peak(WORST_DELAY_PS, 2), 25 * FRAME);
     assert_eq!(peak(WORST_DELAY_PS + 1, 2), 26 * FRAME);
 }
@@ -279,7 +285,7 @@ fn nothing_is_lost_where_the_pool_runs_dry_before_the_threshold() {
     }
 }
 
-/// Random load on small buffers: every PFC preset, thresholds of every kind.
+/// Random load on small buffers, with all PFC presets and all kinds of thresholds.
 // SW-12, SW-13, SW-14, SW-18, AUD-05, AUD-06, SPFC-02, SPFC-08
 #[test]
 fn random_traffic_on_small_buffers_loses_nothing_under_pfc() {
@@ -316,7 +322,8 @@ fn random_traffic_on_small_buffers_loses_nothing_under_pfc() {
             let Admission::Pfc(pfc) = s.switch.mmu.admission else {
                 panic!("{name} is lossless by PFC");
             };
-            // SPFC-02, SPFC-08: victim ports fill the pool, or more, and nothing is lost either.
+            // SPFC-02, SPFC-08: victim ports may use the whole pool or more, and still nothing is
+            // lost.
             let victims = (seed % 2 == 1).then_some(VictimConfig {
                 interval_ps: 10 * US,
                 k: 8 << 16,

@@ -1,5 +1,6 @@
-//! Networks whose behaviour is known on paper, or from another simulator: queueing theory, buffers at
-//! the worst instant, backpressure, fairness, losses, and laws of conservation under random load.
+//! Networks whose behaviour can be computed by hand or is known from another simulator: queueing
+//! theory, buffers in the worst case, backpressure, fairness, losses, and invariants under random
+//! load.
 
 mod backpressure;
 mod bolt;
@@ -27,7 +28,7 @@ use fabric::NodeId;
 use fabric::record::Outcome;
 use fabric::topology::{LinkSpec, Loss, TopologySpec};
 
-/// Bytes of a full data frame in the plain presets, and its time at 100 Gbps.
+/// Bytes of a full data frame in the plain presets. `FRAME_PS` is its time at 100 Gbit/s.
 const FRAME: u64 = 1048;
 const FRAME_PS: Time = FRAME * 80;
 
@@ -39,15 +40,16 @@ const fn link(gbps: u64, delay_ps: Time) -> LinkSpec {
     }
 }
 
-/// `senders` hosts with links of their own speed, and one last host behind a link at 100 Gbps, all on
-/// one switch.
+/// A star with `senders` hosts that use the link `feeding`, and one last host with a link of 100
+/// Gbit/s.
 fn funnel(senders: u32, feeding: LinkSpec) -> TopologySpec {
     let mut links: Vec<_> = (0..senders).map(|h| (h, senders + 1, feeding)).collect();
     links.push((senders, senders + 1, LINK));
     named(senders + 1, 1, links)
 }
 
-/// A listed network of `hosts` hosts and `switches` switches, numbered in this order.
+/// A network of `hosts` hosts and `switches` switches with listed links; the IDs of hosts come
+/// before those of switches.
 fn named(hosts: u32, switches: u32, links: Vec<(u32, u32, LinkSpec)>) -> TopologySpec {
     TopologySpec::Links {
         hosts: (0..hosts).map(|i| format!("h{i}")).collect(),

@@ -1,4 +1,4 @@
-//! Path policies of senders in networks whose outcome is known. Rules in specs/paths.md.
+//! Path policies of senders in networks with a known outcome. Rules in specs/paths.md.
 
 use super::*;
 use crate::common::*;
@@ -9,7 +9,7 @@ use dataplane::units::{MS, Rate, US};
 use fabric::NodeId;
 use fabric::link_failures::{LinkFailure, LinkFailures};
 
-/// The setup with packets on paths that this policy chooses.
+/// Adds a path policy of senders to a setup.
 fn sprayed(mut s: Setup, policy: SprayConfig, recovery: Recovery) -> Setup {
     s.switch.path = PathChoice::Entropy;
     s.nic.spray = Some(policy);
@@ -18,7 +18,7 @@ fn sprayed(mut s: Setup, policy: SprayConfig, recovery: Recovery) -> Setup {
     s
 }
 
-/// IRN that waits for packets which others overtake.
+/// IRN with a delay before overtaken packets count as lost.
 fn patient() -> Recovery {
     Recovery::Irn(IrnConfig {
         window: IrnWindow::Off,
@@ -29,7 +29,8 @@ fn patient() -> Recovery {
     })
 }
 
-/// Two hosts on two switches, which several spines join by links of these rates.
+/// Two hosts on two switches, which are connected by one spine per entry of `gbps`, the rate of its
+/// links.
 fn spines(gbps: &[u64], s: fn(TopologySpec, Vec<traffic::Flow>) -> Setup, bytes: u64) -> Setup {
     let mut links = vec![(0, 2, LINK), (1, 3, LINK)];
     for (spine, &gbps) in (4..).zip(gbps) {
@@ -40,7 +41,7 @@ fn spines(gbps: &[u64], s: fn(TopologySpec, Vec<traffic::Flow>) -> Setup, bytes:
     s(topology, vec![flow(0, 0, 0, 1, bytes)])
 }
 
-/// Marks every packet above a threshold.
+/// ECN that marks every packet above a queue threshold.
 const fn step(bytes: u64) -> Red {
     Red {
         kmin_bytes: bytes,
@@ -49,7 +50,7 @@ const fn step(bytes: u64) -> Red {
     }
 }
 
-/// Data packets that the first switch sends to each spine.
+/// Returns the number of data packets that the first switch sends to each spine.
 fn shares(outcome: &Outcome, spines: u32) -> Vec<u64> {
     let to = |spine| port(outcome, 2, 4 + spine).tx_data_packets;
     (0..spines).map(to).collect()
@@ -58,14 +59,15 @@ fn shares(outcome: &Outcome, spines: u32) -> Vec<u64> {
 // SPR-01, SPR-02, SPR-06, SPR-20
 #[test]
 fn two_equal_paths_share_the_load_evenly() {
-    // 16,384 packets with as many values, each hashed to one of two ports: 8192 ± 64 per port.
+    // 16,384 packets with as many entropy values. Each is hashed to one of two ports: 8192 ± 64
+    // packets per port.
     let s = spines(&[100, 100], line_rate, 16_384_000);
     let (outcome, keep) = sprayed(s.clone(), OBLIVIOUS, Recovery::NONE).run();
     let shares = shares(&outcome, 2);
     assert_eq!(shares.iter().sum::<u64>(), 16_384);
     assert!(shares[0].abs_diff(8192) < 4 * 64, "{shares:?}");
     assert_eq!(outcome.violations, []);
-    // The flow is as fast as on one path, and one path gets everything without spraying.
+    // The flow is as fast as on one path. Without spraying, one path carries all packets.
     let (one, single) = s.run();
     assert!(self::shares(&one, 2).contains(&16_384));
     assert!(keep.fct(0) < single.fct(0) + 2 * US);
@@ -75,7 +77,8 @@ fn two_equal_paths_share_the_load_evenly() {
 // SPR-03, SPR-11, SPR-12, SPR-30, SPR-31
 #[test]
 fn feedback_avoids_a_slow_path_and_a_hash_does_not() {
-    // One of four paths has a tenth of the rate, and marks packets that leave more than 5 KB behind.
+    // One of four paths has a tenth of the rate, and its switch marks packets if more than 5 KB are
+    // queued.
     let marked = |topology, flows| {
         let mut s = line_rate(topology, flows);
         s.switch.ecn = Some(EcnConfig {
@@ -106,7 +109,7 @@ fn feedback_avoids_a_slow_path_and_a_hash_does_not() {
     assert!(reps < 2 * 8_000 * FRAME_PS, "{reps}");
     assert!(fct(Some(BITMAP)) < fct(Some(OBLIVIOUS)));
     assert!(2 * reps < fct(Some(OBLIVIOUS)));
-    // A hash puts one of a few flows on the slow path.
+    // With a hash, a few flows use the slow path.
     let seeds = (0..32).map(|seed| {
         let mut s = spines(&[10, 100, 100, 100], marked, 8_000_000);
         s.seed = seed;
@@ -121,7 +124,7 @@ fn feedback_avoids_a_slow_path_and_a_hash_does_not() {
 // SPR-04, SPR-13
 #[test]
 fn a_frozen_flow_leaves_a_failed_path() {
-    // The routes learn of the failure after 100 ms; until then packets on the path are lost.
+    // Routes change 100 ms after the failure. Until then packets on the failed path are lost.
     let failing = |policy| {
         let mut s = sprayed(spines(&[100; 4], line_rate, 20_000_000), policy, patient());
         let graph = s.topology.build().expect("a sound topology");
@@ -157,7 +160,8 @@ fn bfc_assigns_a_queue_to_a_flow_however_it_is_sprayed() {
     assert_eq!(hop["bfc_table_collisions"], 0, "{hop:?}");
 }
 
-// SPR-04: with ideal recovery the receiver counts packets in any order, and the sender still knows their values.
+// SPR-04: with ideal recovery the receiver counts packets in any order, and the sender still has
+// the entropy value of each packet.
 #[test]
 fn losses_on_a_slow_path_are_charged_to_its_values() {
     let lost = |policy| {

@@ -1,5 +1,5 @@
-//! PFC whose pauses run out and are repeated, against PFC that holds until XON. The rules are in
-//! `specs/pfc-quanta.md`.
+//! PFC with pause times: pauses expire and are repeated. It is compared with PFC that pauses until
+//! XON. The rules are in `specs/pfc-quanta.md`.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ const TIMES: PauseTime = PauseTime::Quanta {
     refresh: 100,
 };
 
-/// PFC with little buffer, so that it pauses often and for long.
+/// PFC with little buffer, so that there are many long pauses.
 fn tight(topology: TopologySpec, flows: Vec<Flow>, pause: PauseTime) -> Setup {
     let mut s = line_rate(topology, flows);
     s.switch.mmu.buffer_bytes = 1_500_000;
@@ -28,7 +28,7 @@ fn tight(topology: TopologySpec, flows: Vec<Flow>, pause: PauseTime) -> Setup {
     s
 }
 
-/// Two incasts on two racks, so that spines are paused, too.
+/// Two incasts to two racks, so that spines are paused too.
 fn incasts() -> Vec<Flow> {
     let to = |first: u32, dst: u32| (0..8).map(move |n| (first + n, dst));
     let pairs = to(0, 12).chain(to(8, 3));
@@ -106,7 +106,7 @@ fn lossy(seed: u64, pause: PauseTime) -> Setup {
         uplink: lossy,
     };
     let mut flows = incasts();
-    // Later every host sends once more, and finds every port that is still held.
+    // Later every host sends one more flow, which meets every port that is still paused.
     flows.extend((0..16).map(|src| flow(16 + src, 60 * MS, src, (src + 5) % 16, 50_000)));
     let mut s = tight(topology, flows, pause);
     s.seed = seed;
@@ -169,7 +169,8 @@ fn a_pause_that_ran_out_causes_no_other_and_holds_no_flow() {
                     && pause.from_ps <= cause.at_ps
             });
             let over = rows.map(|pause| pause.to_ps).max().expect("the pause");
-            // A port that goes on to send without a gap still feels it, for as long as buffers take to empty.
+            // If the port sends continuously after the expired pause, the pause may still cause
+            // others until the buffers are empty.
             let felt = over + MS;
             assert!(cause.at_ps <= felt, "seed {seed}: {over}, {cause:?}");
         }
@@ -177,7 +178,7 @@ fn a_pause_that_ran_out_causes_no_other_and_holds_no_flow() {
     assert!(expired > 0 && caused > 0, "{expired}, {caused}");
 }
 
-/// What a pause costs of the reverse direction: a frame of 64 bytes each refresh.
+/// Repeated pause frames use capacity in the reverse direction: 64 bytes per refresh period.
 #[test]
 fn repetitions_take_the_capacity_that_their_period_says() {
     let (outcome, _) = tight(

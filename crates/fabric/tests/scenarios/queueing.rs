@@ -7,10 +7,11 @@ use dataplane::units::{MS, US};
 use kernel::random::{Purpose, Stream};
 use traffic::Flow;
 
-/// Links so fast that everything is at the switch at once.
+/// Sender links so fast that the packets of a flow arrive at the switch at the same time.
 const FEED: LinkSpec = link(100_000, US);
 
-/// Poisson flows of the given sizes from random senders to the last host, `mean_gap_ps` apart.
+/// Poisson flows of the given sizes from random senders to the last host, with a mean distance of
+/// `mean_gap_ps`.
 fn poisson(
     seed: u64,
     senders: u32,
@@ -32,7 +33,8 @@ fn poisson(
     }
 }
 
-/// Mean, and half of a confidence interval of 99.9 % from means of 40 batches.
+/// Returns the mean, and half of its confidence interval of 99.9 %, computed from the means of 40
+/// batches.
 fn batch_means(values: &[f64]) -> (f64, f64) {
     let batches: Vec<f64> = values
         .chunks(values.len() / 40)
@@ -71,9 +73,10 @@ fn single_packets_wait_as_long_as_m_d_1_says() {
     }
 }
 
-/// Active flows at the port to the last host as shares of all probes.
+/// Returns the distribution of the number of active flows at the port to the last host, as
+/// fractions of all probes.
 fn active_flows(load: f64, seed: u64, fair: bool) -> Vec<f64> {
-    // Nine tenths have 100 packets, one tenth 1000: 190 on average.
+    // Nine tenths of the flows have 100 packets and one tenth has 1000 packets: 190 on average.
     let gap = 190.0 * FRAME_PS as f64 / load;
     let until = 250 * MS;
     let flows = poisson(seed, 50, gap, until, |r| {
@@ -88,7 +91,7 @@ fn active_flows(load: f64, seed: u64, fair: bool) -> Vec<f64> {
     s.nic.ack_every = 1 << 20;
     s.nic.recovery = dataplane::config::Recovery::go_back_n(900 * MS);
     s.until_ps = until;
-    // A port is looked at by every eighth probe.
+    // The active flows of a port are counted at every eighth probe.
     s.probe_ps = 10 * US / 8;
     let (outcome, _) = s.run();
     let counts = &port(&outcome, 51, 50).active_flows;
@@ -101,7 +104,8 @@ fn mean(shares: &[f64]) -> f64 {
     shares.iter().enumerate().map(|(n, p)| n as f64 * p).sum()
 }
 
-/// Largest distance between a distribution function and that of the geometric one.
+/// Returns the largest distance between the distribution function and that of the geometric
+/// distribution.
 fn distance(shares: &[f64], load: f64) -> f64 {
     let (mut ours, mut theirs, mut most) = (0.0, 0.0, 0.0f64);
     let mut p = 1.0 - load;
@@ -114,8 +118,8 @@ fn distance(shares: &[f64], load: f64) -> f64 {
     most
 }
 
-/// Under fair queueing the number of active flows is geometric whatever the sizes are; first in,
-/// first out does not have that property.
+/// Under fair queueing, the number of active flows has a geometric distribution for any flow sizes.
+/// FIFO does not have this property.
 // BFC-22, SW-25, ENG-30, ENG-31
 #[test]
 fn active_flows_under_fair_queueing_are_geometric() {
@@ -134,7 +138,8 @@ fn active_flows_under_fair_queueing_are_geometric() {
         );
     }
     let fifo = active_flows(0.7, 12, false);
-    // Pollaczek and Khinchine: ρ + ρ²·(1 + cv²) / (2·(1 − ρ)), here 3.18 against 2.33.
+    // Pollaczek-Khinchine formula: ρ + ρ²·(1 + cv²) / (2·(1 − ρ)), here 3.18, compared with 2.33
+    // for the geometric distribution.
     assert!(
         distance(&fifo, 0.7) > 0.05,
         "FIFO: {}",

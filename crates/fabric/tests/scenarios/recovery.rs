@@ -1,4 +1,4 @@
-//! What lost packets cost under each recovery.
+//! The cost of lost packets with each recovery.
 
 use super::*;
 use crate::common::*;
@@ -15,7 +15,7 @@ const GO_BACK_N: Recovery = Recovery::go_back_n(4 * MS);
 const IRN: Recovery = Recovery::Irn(IrnConfig::paper());
 const IDEAL: Recovery = Recovery::ideal(None);
 
-/// `s` without PFC: an egress may take as much as is free.
+/// Returns the setup without PFC: an egress may use all free buffer.
 fn lossy(mut s: Setup, buffer_bytes: u64, recovery: Recovery) -> Setup {
     s.switch.mmu.buffer_bytes = buffer_bytes;
     s.switch.mmu.reserved_bytes = 0;
@@ -28,7 +28,7 @@ fn lossy(mut s: Setup, buffer_bytes: u64, recovery: Recovery) -> Setup {
     s
 }
 
-/// Sixteen hosts send to one, each at line rate with one BDP in flight.
+/// Sixteen hosts send to one host, each at line rate with one BDP in flight.
 fn incast(bytes: u64, buffer_bytes: u64, recovery: Recovery) -> Setup {
     let flows = (0..16).map(|i| flow(i, 0, i, 16, bytes)).collect();
     let mut s = line_rate(star(17), flows);
@@ -38,7 +38,7 @@ fn incast(bytes: u64, buffer_bytes: u64, recovery: Recovery) -> Setup {
     lossy(s, buffer_bytes, recovery)
 }
 
-/// Data packets dropped and sent again, by recovery.
+/// Returns the numbers of dropped and of retransmitted packets, and the FCT of the slowest flow.
 fn cost(bytes: u64, buffer_bytes: u64, recovery: Recovery) -> (u64, u64, Time) {
     let (outcome, keep) = incast(bytes, buffer_bytes, recovery).run();
     assert_eq!(outcome.ending, Ending::Drained);
@@ -75,7 +75,7 @@ fn what_is_dropped_is_what_is_sent_again_but_for_going_back() {
             ideal <= irn && irn < back,
             "{bytes} B, {buffer} B: {ideal} {irn} {back}"
         );
-        // Ideal retransmission keeps the link busy from the first packet to the last.
+        // With ideal retransmission the link is busy from the first packet to the last.
         let packets = 16 * bytes.div_ceil(1000);
         let busy = packets * FRAME_PS + FRAME_PS + 2 * US;
         assert!(
@@ -85,11 +85,13 @@ fn what_is_dropped_is_what_is_sent_again_but_for_going_back() {
     }
 }
 
-/// The news of a drop comes back with the light, or when it is said to.
+/// The notice of a drop reaches the sender after the propagation delay, or after a configured
+/// delay.
 // REC-30, REC-31, REC-34, SW-52
 #[test]
 fn the_news_of_a_drop_takes_its_time() {
-    // Hosts 0, 1 and 2 on leaf 4; host 3 on leaf 5; spine 6. All links take 1 µs but the spine's.
+    // Hosts 0, 1 and 2 are on leaf 4, and host 3 on leaf 5. Node 6 is the spine. All links have 1
+    // µs except that of the spine.
     let far = link(100, 5 * US);
     let topology = named(
         4,
@@ -103,8 +105,8 @@ fn the_news_of_a_drop_takes_its_time() {
             (5, 6, far),
         ],
     );
-    // Three packets meet at the leaf's uplink: one leaves at once, one waits, one is dropped; it
-    // is told, sent again, and passes the leaf alone.
+    // Three packets meet at the uplink of the leaf. One is sent immediately, one waits, and one is
+    // dropped. Its sender is notified and retransmits it, and it passes the leaf without waiting.
     let run = |delay_ps| {
         let flows = (0..3).map(|i| flow(i, 0, i, 3, 1000)).collect();
         let s = line_rate(topology.clone(), flows);
@@ -122,12 +124,12 @@ fn the_news_of_a_drop_takes_its_time() {
     assert_eq!(run(Some(100 * US)), dropped_at + 100 * US + alone);
 }
 
-/// ACKs that share the buffer with data of the other direction are dropped too.
+/// ACKs that share the buffer with data of the opposite direction are dropped too.
 // REC-33, REC-16, NIC-14
 #[test]
 fn lost_acks_keep_no_flow_from_its_end() {
     for recovery in [GO_BACK_N, IRN, IDEAL] {
-        // Everybody sends to host 0 and host 0 to everybody: its ACKs meet the incast.
+        // All hosts send to host 0, and host 0 sends to all hosts, so its ACKs meet the incast.
         let mut flows: Vec<Flow> = (1..9).map(|i| flow(0, 0, i, 0, 100_000)).collect();
         flows.extend((1..9).map(|i| flow(0, 0, 0, i, 100_000)));
         flows.extend((1..9).map(|i| flow(0, 0, i, 1 + i % 8, 50_000)));
@@ -152,11 +154,11 @@ fn lost_acks_keep_no_flow_from_its_end() {
     }
 }
 
-/// The tail of a flow is lost, and nothing after it could show that.
+/// The last packets of a flow are lost, and no later packet reveals the loss.
 // REC-16, REC-17, REC-18
 #[test]
 fn a_lost_tail_costs_irn_one_timeout() {
-    // Two bursts of 60 packets meet in a buffer for some: the ends of both are lost.
+    // Two bursts of 60 packets meet in a small buffer, and the last packets of both are lost.
     let flows = vec![flow(0, 0, 0, 2, 60_000), flow(1, 0, 1, 2, 60_000)];
     let (outcome, keep) = lossy(line_rate(star(3), flows), 20 * FRAME, IRN).run();
     let c = outcome.counters;
@@ -182,8 +184,8 @@ fn irn_holds_back_what_is_beyond_a_bdp() {
         let (outcome, _) = s.run();
         port(&outcome, 3, 2).max_queue_bytes
     };
-    // Pair RTT: 4 µs of propagation and four serialisations, some 53 KB; two flows keep the link
-    // full with half of their flights, the rest waits.
+    // The RTT of the pair has 4 µs of propagation and four transmissions, which is about 53 KB. Two
+    // flows keep the link full with half of their windows, so the other half is queued.
     let bdp = most(IrnWindow::Bdp);
     assert!((40_000..120_000).contains(&bdp), "{bdp}");
     assert!(most(IrnWindow::Off) > 1_900_000);
@@ -191,7 +193,7 @@ fn irn_holds_back_what_is_beyond_a_bdp() {
     assert!((300_000..450_000).contains(&twice), "{twice}");
 }
 
-/// Spraying is no loss, but IRN takes it for one, unless it is told to wait.
+/// IRN takes the reordering by spraying for losses, unless it waits before it retransmits.
 // REC-13, REC-20
 #[test]
 fn sprayed_packets_are_repeated_for_nothing_unless_irn_waits() {
@@ -225,7 +227,7 @@ fn sprayed_packets_are_repeated_for_nothing_unless_irn_waits() {
     assert_eq!(again, 0);
 }
 
-/// Go-back-N without a timeout loses its tail for good, and says so.
+/// If go-back-N has no timeout, a lost tail is never retransmitted, and the run reports it.
 #[test]
 fn without_a_timeout_a_lost_tail_is_lost() {
     let flows = vec![flow(0, 0, 0, 2, 4000), flow(1, 0, 1, 2, 4000)];
@@ -237,7 +239,7 @@ fn without_a_timeout_a_lost_tail_is_lost() {
     assert_eq!((outcome.finished, outcome.counters.timeouts), (1, 0));
 }
 
-/// Windows that open and close under an incast, with no timeout to help, and nothing lost.
+/// Windows that shrink and grow in an incast, without timeouts and without losses.
 // NIC-09
 #[test]
 fn windows_smaller_than_the_packets_of_an_ack_wait_for_nothing() {
@@ -309,15 +311,15 @@ proptest! {
         if acks_with_data && s.switch.hop.bfc().is_none() {
             s.nic.ack_class = 2;
         }
-        s.nic.ack_every = ack_every; // NIC-09: also where the window is smaller
+        s.nic.ack_every = ack_every; // NIC-09: even if the window is smaller
         if sprays && !matches!(recovery, Recovery::GoBackN { .. }) {
             s.switch.path = PathChoice::Packet;
         }
         let (outcome, keep) = s.run_raw();
         prop_assert_eq!(&outcome.violations, &[], "{} {:?}", name, recovery);
         if outcome.ending == Ending::TimeLimit && outcome.counters.timeouts > 0 {
-            // Go-back-N promises no progress: senders that time out together may lose the same
-            // packets in a buffer of a few frames again and again.
+            // Go-back-N does not guarantee progress: senders that time out together may lose the
+            // same packets in a buffer of a few frames again and again.
             prop_assert!(matches!(recovery, Recovery::GoBackN { .. }), "{} {:?}", name, recovery);
             return Ok(());
         }
@@ -332,8 +334,8 @@ proptest! {
     }
 }
 
-/// Overload without congestion control: at the time limit no flow has ended. The flows' records
-/// have all packets that were sent again, and the sum is that of the NICs.
+/// Overload without congestion control: at the time limit no flow has ended. The records of the
+/// flows contain all retransmitted packets, and their sum is equal to the NICs' counters.
 // GBN-01, REC-10
 #[test]
 fn flows_that_do_not_end_count_what_they_repeat() {

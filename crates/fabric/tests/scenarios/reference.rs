@@ -30,7 +30,8 @@ fn numbers(line: &str) -> Vec<u64> {
         .collect()
 }
 
-/// The hosts are numbered before the switches in these files, as with us, or they are not: `node` maps.
+/// Reads a network. In these files hosts may have higher IDs than switches. The second result maps
+/// IDs of the file to node IDs.
 fn network(text: &str) -> (TopologySpec, Vec<u32>) {
     let mut lines = text.lines();
     let head = numbers(lines.next().expect("a head"));
@@ -63,19 +64,19 @@ fn flows(text: &str, node: &[u32]) -> Vec<Flow> {
         let w: Vec<&str> = line.split_whitespace().collect();
         assert_eq!(w[5], "2.000000000", "all start together");
         let end = |i: usize| node[w[i].parse::<usize>().expect("a node")];
-        // Of packets that arrive together, that of the first flow goes first there: here it does if it is
-        // 1 ps ahead.
+        // In ns-3, if packets arrive together, the packet of the first flow is sent first. Here a
+        // start 1 ps earlier has the same effect.
         let start = u64::from(id);
         flow(id, start, end(0), end(1), w[4].parse().expect("bytes"))
     };
     (0..).zip(lines).map(flow_of).collect()
 }
 
-/// HPCC's two flows to one receiver, in ns, without the two details.
+/// HPCC: FCTs of two flows to one receiver in ns, with the two exact details.
 const HPCC_TWO_TO_ONE: &str = "- - - - - - 95758 -\n- - - - - - 98066 -";
 
-/// Completion times in ps at the sender, smallest first: which of two equal flows is ahead hangs on
-/// the order of events of one instant.
+/// Returns the FCTs at the sender in ps, smallest first. Which of two equal flows is faster depends
+/// on the order of events of one instant.
 fn expected(text: &str) -> Vec<u64> {
     let of = |line: &str| {
         line.split_whitespace()
@@ -90,9 +91,10 @@ fn expected(text: &str) -> Vec<u64> {
     all
 }
 
-/// The controls with the values of those runs; ACKs travel in the class of data.
+/// Congestion controls with the parameters of the reference runs. ACKs use the class of data.
 fn setup(control: &str, topology: TopologySpec, flows: Vec<Flow>, switches: u64) -> Setup {
-    // T as that simulator takes it: propagation both ways, and 1000 B once over each link.
+    // Base RTT of that simulator: propagation in both directions, and the transmission of 1000 B on
+    // each link.
     let rtt_ps = (switches + 1) * (2 * US + 80 * NS);
     let mut s = match control {
         "hpcc" => {

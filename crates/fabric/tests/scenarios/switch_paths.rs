@@ -1,4 +1,5 @@
-//! Path policies of a switch on two paths, against closed forms. Rules of `specs/paths-switch.md`.
+//! Path policies of a switch on two paths, compared with closed forms. Rules of
+//! `specs/paths-switch.md`.
 
 use super::*;
 use crate::common::*;
@@ -7,8 +8,8 @@ use dataplane::units::{MS, US};
 
 const LEAST_LOADED: PathChoice = PathChoice::LeastLoaded(LeastLoaded);
 
-/// Two switches with two hosts each, joined by a path of 100 Gbps and a path of `second_gbps`.
-/// The hosts of the first switch send `bytes` each to those of the second.
+/// Two switches with two hosts each, connected by a path of 100 Gbit/s and a path of `second_gbps`.
+/// Each host of the first switch sends `bytes` to a host of the second switch.
 fn two_paths(path: PathChoice, second_gbps: u64, bytes: u64) -> Setup {
     let (left, right, upper, lower) = (4, 5, 6, 7);
     let second = link(second_gbps, LINK.delay_ps);
@@ -30,7 +31,7 @@ fn two_paths(path: PathChoice, second_gbps: u64, bytes: u64) -> Setup {
     setup
 }
 
-/// Data packets that left the first switch by either path.
+/// Returns the number of data packets that the first switch sent on each path.
 fn split(outcome: &Outcome) -> (u64, u64) {
     let to = |spine| port(outcome, 4, spine).tx_data_packets;
     (to(6), to(7))
@@ -46,7 +47,7 @@ fn two_equal_flows_share_two_equal_paths_and_take_the_time_of_a_flow_alone() {
     let (outcome, both) = setup.run();
     let (first, second) = split(&outcome);
     assert_eq!(first + second, 20_000);
-    // Whenever a packet waits at one path, the next packet takes the other path.
+    // While a packet waits at one path, the next packet uses the other path.
     assert!(first.abs_diff(second) <= 2, "{first} and {second} packets");
     for id in 0..2 {
         let late_ps = both.fct(id) - alone.fct(0);
@@ -80,10 +81,11 @@ fn a_flow_without_gaps_is_one_flowlet_and_arrives_in_order() {
     let mut setup = two_paths(flowlets(US), 100, 10_000_000);
     setup.nic.reorders = true;
     let (outcome, _) = setup.run();
-    // The first packets arrive together, so the second flow finds the port of the first one loaded.
+    // The first packets arrive together, so the second flow avoids the port of the first one, which
+    // is loaded.
     assert_eq!(split(&outcome), (10_000, 10_000));
     assert_eq!(outcome.counters.overtaken, 0);
-    // With a gap below the time of a frame each packet is a flowlet.
+    // If the gap is shorter than a frame, each packet is a flowlet.
     let (outcome, _) = two_paths(flowlets(FRAME_PS - 1), 100, 10_000_000).run();
     let (least_loaded, _) = two_paths(LEAST_LOADED, 100, 10_000_000).run();
     assert_eq!(outcome.digest, least_loaded.digest);

@@ -1,5 +1,5 @@
-//! Variants of BFC on a busy little network: each brings every flow home, keeps its books, and does
-//! what it is for.
+//! Variants of BFC on a small network with high load: all flows finish, all audits hold, and each
+//! variant has its intended effect.
 
 use super::*;
 use crate::common::sets::DELAY_WINDOW;
@@ -11,7 +11,7 @@ use dataplane::hop::bfc::{BfcConfig, BitmapConfig, PauseBy};
 use dataplane::units::US;
 use fabric::record::{Ending, Outcome};
 
-/// An incast of all but two hosts to host 0, from 10 us on, among flows of others to and fro.
+/// An incast of all but two hosts to host 0, from 10 µs on, among other flows in both directions.
 fn busy() -> Vec<traffic::Flow> {
     let mut flows: Vec<_> = (0..60)
         .map(|i: u32| {
@@ -42,7 +42,7 @@ fn change_bfc(s: &mut Setup, change: impl FnOnce(&mut BfcConfig)) {
     change(s.switch.hop.bfc_mut().expect("this is BFC"));
 }
 
-/// The latest end of all flows.
+/// Returns the end of the last flow.
 fn last(keep: &Keep) -> u64 {
     keep.flows
         .iter()
@@ -63,7 +63,7 @@ fn bitmaps_beside_changes_or_alone_do_the_same_work() {
     for edges in [true, false] {
         let (outcome, other) = with(|s| change_bfc(s, |b| b.bitmap = Some(bitmap(edges))));
         let c = outcome.counters;
-        // Every switch, every port, every microsecond, and 64 more at the end.
+        // Each port of each switch sends a bitmap every microsecond, and 64 more at the end.
         assert!(
             c.hop["bfc_bitmaps"] > 20 * 6 * 6,
             "{}",
@@ -72,7 +72,7 @@ fn bitmaps_beside_changes_or_alone_do_the_same_work() {
         assert!(c.hop["bfc_pauses"] > 0 && c.hop["bfc_pauses"] == c.hop["bfc_resumes"]);
         assert_eq!(c.drops, plain.counters.drops);
         assert!(last(&other).abs_diff(last(&keep)) < last(&keep) / 10);
-        // The end of a run is that of its packets, not of its bitmaps.
+        // The run ends when its packets have arrived; bitmaps do not prolong it.
         assert!(outcome.end_ps < plain.end_ps * 11 / 10);
     }
 }
@@ -108,7 +108,8 @@ fn sampling_halves_what_is_counted_and_may_reorder() {
     let c = half.counters;
     assert!(c.hop["bfc_pauses"] > 0 && c.hop["bfc_pauses"] == c.hop["bfc_resumes"]);
     assert_eq!(all.counters.overtaken, 0, "order is kept without sampling");
-    // With hardly a packet counted and no stickiness, flows change queues under way.
+    // If few packets are counted, and flows are not bound to a queue, flows change queues while
+    // they are active.
     let (few, _) = with(|s| {
         change_bfc(s, |b| b.sampling = 1 << 10);
         s.switch.classify = Classify::Dynamic {
@@ -163,7 +164,7 @@ fn a_lagging_map_and_pipelines_cost_queues_and_nothing_else() {
     assert!(outcome.counters.hop["bfc_stale_assignments"] > 0);
 }
 
-/// Two flows at once to the same receiver: the short one does not wait, the long one does.
+/// Two flows to the same receiver start together. The short flow does not wait, the long flow does.
 // BFC-33, SW-51, NIC-30
 #[test]
 fn the_shorter_of_two_flows_has_the_link_to_itself() {
@@ -176,13 +177,13 @@ fn the_shorter_of_two_flows_has_the_link_to_itself() {
     let alone = keep.flows.iter().find(|r| r.flow.id == 1).unwrap();
     assert!(keep.fct(1) < alone.ideal_received_ps + 3 * FRAME_PS);
     assert!(keep.fct(0) > (long + short) / 1000 * FRAME_PS);
-    // At one sender the NIC decides.
+    // For two flows of one sender, the NIC decides.
     s.flows = vec![flow(0, 0, 0, 2, long), flow(1, 10 * US, 0, 2, short)];
     let (_, keep) = s.run();
     assert!(keep.fct(1) < alone.ideal_received_ps + 3 * FRAME_PS);
 }
 
-/// Many long flows to one receiver: with the window each has less in the network.
+/// Many long flows to one receiver: with the delay window each has fewer bytes in the network.
 // BFC-34
 #[test]
 fn the_delay_window_holds_back_what_waits() {
@@ -190,7 +191,7 @@ fn the_delay_window_holds_back_what_waits() {
     let run = |control| {
         let mut s = bfc(star(16), flows.clone());
         s.nic.control = control;
-        // Without BFC's pauses the window is alone.
+        // BFC's pauses are disabled, so that only the window has an effect.
         s.switch.hop = HopConfig::None;
         s.run()
     };
@@ -198,7 +199,8 @@ fn the_delay_window_holds_back_what_waits() {
         FixedWindowConfig { window: None },
     )));
     let (_, keep) = run(Sending::Control(ControlConfig::DelayWindow(DELAY_WINDOW)));
-    // The target of 2.5 base RTTs leaves 1.5 of queueing; with one BDP each it is 14.
+    // The target of 2.5 base RTTs allows 1.5 base RTTs of queueing. With a window of one BDP per
+    // flow, the queue is 14 base RTTs.
     let queue = |keep: &Keep| {
         let mut used: Vec<u64> = keep.buffers.iter().map(|b| b.used_bytes).collect();
         used.sort_unstable();
@@ -216,7 +218,7 @@ fn the_delay_window_holds_back_what_waits() {
         late < 15 * 1_500 * FRAME_PS * 103 / 100,
         "full use: {late} ps"
     );
-    // And it works beside BFC.
+    // The delay window also works together with BFC.
     let mut s = bfc(star(16), flows.clone());
     s.nic.control = Sending::Control(ControlConfig::DelayWindow(DELAY_WINDOW));
     let (both, keep) = s.run();
