@@ -7,6 +7,7 @@ true`` there (``specs/spfc.md``).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 
 from backwater._base.lazy import pl
@@ -157,13 +158,9 @@ def _suppressed(tree: _Tree, rate: dict[tuple[int, int], int]) -> tuple[float, f
         for node, port, begin, end in tree.members
         for step in ((begin, rate[node, port]), (end, -rate[node, port]))
     )
-    held = peak = 0
-    area, last = 0.0, steps[0][0] if steps else 0
-    for at, change in steps:
-        area += held * (at - last)
-        held, last = held + change, at
-        peak = max(peak, held)
-    span = last - steps[0][0] if steps else 0
+    peak = max(accumulate(change for _, change in steps), default=0)
+    area = sum(rate[node, port] * (end - begin) for node, port, begin, end in tree.members)
+    span = steps[-1][0] - steps[0][0] if steps else 0
     return float(peak), area / span if span else 0.0
 
 

@@ -22,6 +22,7 @@ from backwater.importers.common.output import IMPORTED, refuse_foreign, scenario
 from backwater.importers.common.source import (
     LONGEST_PS,
     Findings,
+    decoded,
     problem,
     read_bytes,
     read_text,
@@ -159,11 +160,12 @@ def import_goal(path: Path, wishes: Wishes, host: str = "loggopsim") -> Imported
     findings = Findings()
     if host not in goal_operations.HOSTS:
         findings.fail(f"--host {host}: known are {', '.join(goal_operations.HOSTS)}")
-    if goal_binary.is_binary(path):
-        data = read_bytes(path, findings, "GOAL schedule")
+    data = read_bytes(path, findings, "GOAL schedule")
+    if goal_binary.is_binary(data):
         schedule = goal_binary.parse(str(path), data, findings)
     else:
-        schedule = goal.parse(str(path), read_text(path, findings, "GOAL schedule"), findings)
+        text = decoded(path, data, findings, "GOAL schedule")
+        schedule = goal.parse(str(path), text, findings)
     operations = goal_operations.convert(schedule, goal_operations.HOSTS[host], findings)
     nics = goal_operations.nics(schedule)
     network = _network(path, wishes, operations.ranks, findings, nics=nics)

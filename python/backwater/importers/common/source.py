@@ -295,9 +295,14 @@ def lines_of(name: str, texts: Iterable[str], findings: Findings) -> Iterator[Wo
 
 def read_text(path: Path, findings: Findings, what: str, limit: int = MAX_BYTES) -> str:
     """Read a whole text file, or raise an error with the reason."""
+    return decoded(path, read_bytes(path, findings, what, limit), findings, what)
+
+
+def decoded(path: Path, data: bytes, findings: Findings, what: str) -> str:
+    """Return the bytes of a file as text, or raise an error with the place of the wrong byte."""
     try:
         # Some editors write a byte order mark before the text.
-        return read_bytes(path, findings, what, limit).decode("utf-8-sig")
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         findings.fail(f"the {what} {path} is not text: byte {error.start} is wrong")
 

@@ -11,10 +11,7 @@ each operation.
 
 from __future__ import annotations
 
-import gzip
 import struct
-import zlib
-from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from backwater._base.positions import in_file
@@ -33,17 +30,9 @@ _START = 8
 _MAX_AMOUNT = 2**63 - 1
 
 
-def is_binary(path: Path) -> bool:
-    """Return true if a file begins like a binary schedule, even if compressed or already run."""
-    try:
-        with path.open("rb") as file:
-            first = file.read(_START)
-            if first.startswith(b"\x1f\x8b"):
-                file.seek(0)
-                first = gzip.GzipFile(fileobj=file).read(_START)
-    except (OSError, EOFError, zlib.error):
-        return False
-    return len(first) == _START and int.from_bytes(first, "little") in (MAGIC, _CONSUMED)
+def is_binary(data: bytes) -> bool:
+    """Return true if a file begins like a binary schedule, even if it was already run."""
+    return len(data) >= _START and int.from_bytes(data[:_START], "little") in (MAGIC, _CONSUMED)
 
 
 def parse(name: str, data: bytes, findings: Findings) -> Schedule:
@@ -78,10 +67,9 @@ class _Reader:
         self.findings.fail(message, in_file(self.name, f"byte {at}"), hint)
 
     def schedule(self) -> Schedule:
-        magic = int.from_bytes(self.data[:_START], "little")
-        if len(self.data) < _START or magic not in (MAGIC, _CONSUMED):
+        if not is_binary(self.data):
             self.fail(0, f"this is no binary GOAL schedule: it does not begin with {MAGIC}")
-        if magic == _CONSUMED:
+        if int.from_bytes(self.data[:_START], "little") == _CONSUMED:
             self.fail(
                 0,
                 "LogGOPSim has run this schedule and changed it",

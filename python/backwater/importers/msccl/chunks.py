@@ -84,6 +84,7 @@ class _Run:
         try:
             order = in_order(len(self.steps), self._edges())
         except CycleError as error:
+            # The first of these steps in the file waits for another thread block.
             rank, _, step = self.steps[min(error.members)]
             message = f"gpu {rank} never comes beyond this step: what it waits for waits too"
             return step.element, message

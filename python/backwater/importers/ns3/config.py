@@ -194,7 +194,7 @@ class Config:
         return partial(self.words.place, self.places[key]) if key in self.places else None
 
     def _about(self, key: str, message: str) -> str:
-        """Return a message about a value, which says so if the value is a default."""
+        """Return a message about a value; it begins with the default if the key is missing."""
         if key in self.places:
             return message
         default = self.values[key]
