@@ -1,4 +1,4 @@
-//! A list of schemes to which a program can add entries until the list is read.
+//! A list of schemes. A program can add its own schemes until the list is first read.
 
 use std::any::Any;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -19,7 +19,7 @@ impl<T: PartialEq + 'static> AnyEq for T {
     }
 }
 
-/// Entries of this crate, and those that the program added.
+/// List with the entries of this crate and those that the program added.
 pub(crate) struct List<T: 'static> {
     inside: &'static [T],
     added: Mutex<Vec<T>>,

@@ -1,6 +1,7 @@
 //! Classes of frames in switches and NICs, and the traffic classes of a scenario that they carry.
 
-/// First class that carries data. Each class below it has one FIFO queue per port.
+/// First class that carries data. Lower classes carry control packets and have one FIFO queue per
+/// port.
 // SW-03
 pub const DATA_CLASS: u8 = 2;
 
@@ -26,15 +27,15 @@ pub fn classes_of(set: ClassSet) -> impl Iterator<Item = u8> {
     (0..MAX_CLASSES as u8).filter(move |class| set >> class & 1 != 0)
 }
 
-/// Returns the traffic class (a number of the scenario) of a switch class. Returns `None` for the
-/// switch classes of frames between neighbours and of control packets.
-// SW-03: results use the scenario's numbers
+/// Returns the traffic class, as numbered in a scenario, of a class of frames. Returns `None` for
+/// the classes of control frames between neighbours and of control packets.
+// SW-03: results use the class numbers of the scenario
 #[must_use]
 pub const fn traffic_class(class: u8) -> Option<u8> {
     class.checked_sub(DATA_CLASS)
 }
 
-/// Returns a label of a class for messages: `traffic class 1`, or its purpose.
+/// Returns a label of a class for messages, for example `traffic class 1`.
 #[must_use]
 pub fn class_label(class: u8) -> String {
     match (traffic_class(class), class) {

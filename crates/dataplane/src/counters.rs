@@ -2,7 +2,7 @@
 
 use crate::packet::{Packet, flag};
 
-/// Counters of the functions of one NIC.
+/// Counters of one NIC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NicCounters {
     /// Data packets sent, including retransmissions.
@@ -23,12 +23,11 @@ pub struct NicCounters {
     pub received: u64,
     /// Received data packets that were discarded: out of order, or received before.
     pub discarded: u64,
-    /// New data packets that arrived after a packet that was sent later.
+    /// Data packets that arrived out of order: after a packet that was sent later.
     pub overtaken: u64,
     /// Payload bytes delivered in order.
     pub delivered_bytes: u64,
-    /// Pauses of something that was paused already and resumes of something that was not. Must be
-    /// 0.
+    /// Received pauses and resumes that changed nothing. Must be 0 unless links lose frames.
     pub repeated_pauses: u64,
     /// Counters of receiver-driven transports.
     pub driven: DrivenCounters,

@@ -1,8 +1,9 @@
-//! Events that a switch or NIC reports to the observers of its driver. Observers do not change what
-//! the node does.
+//! Events that a switch or NIC reports for statistics and traces. They do not change the behaviour
+//! of the node.
 //!
-//! A node reports an event with [`Sink::event`](crate::sink::Sink::event). The driver adds events
-//! of its own, such as the transmission of a frame on a link. Both kinds share one [`EventSet`].
+//! A node reports an event with [`Sink::event`](crate::sink::Sink::event). The driver (simulator or
+//! live switch) has further events, such as the transmission of a frame on a link. Both kinds share
+//! one [`EventSet`].
 
 use crate::ids::QueueId;
 use crate::packet::PacketId;
@@ -15,7 +16,7 @@ pub struct EventSet(u32);
 impl EventSet {
     /// No event.
     pub const NONE: Self = Self(0);
-    /// Lowest number of the kinds that a driver adds.
+    /// Lowest number for kinds of events that the driver (simulator or live switch) adds.
     pub const FIRST_OF_DRIVER: u32 = 8;
 
     /// Returns the set of one kind of events. `number` is below 32.
@@ -43,23 +44,23 @@ impl EventSet {
     }
 }
 
-/// Buffer level of an ingress and class at the moment of its pause.
+/// Buffer level of an ingress port and class, for example when it is paused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Level {
-    /// Bytes of the ingress and class, in reserve, pool and headroom.
+    /// Buffered bytes of the ingress and class, in reserve, pool and headroom.
     pub held_bytes: u64,
     /// Threshold for the bytes of the ingress and class in the pool.
     pub threshold_bytes: u64,
     /// Bytes of the shared pool that all ingresses together use.
     pub pool_bytes: u64,
-    /// True if the ingress was a victim port, with a larger threshold, until now.
+    /// True if the ingress was a victim port, with a larger PFC threshold, until now.
     pub victim: bool,
 }
 
 /// Kind of a PFC frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PauseFrame {
-    /// Pauses a class, with the buffer level at that time.
+    /// Pauses a class. Contains the buffer level at that time.
     Xoff(Level),
     /// Repeats the last pause.
     Refresh,
@@ -67,7 +68,7 @@ pub enum PauseFrame {
     Xon,
 }
 
-/// A PFC frame that a switch has queued for the upstream node of a port.
+/// A PFC frame that a switch has queued for the upstream neighbour at a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PauseSent {
     /// The port.
@@ -83,11 +84,11 @@ pub struct PauseSent {
 /// An event of a switch or NIC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeEvent {
-    /// The reason for which a flow waits at its NIC. It can be the same as before.
+    /// A flow waits at its NIC for a reason, which can be the same as before.
     FlowWaits {
-        /// Number of the flow.
+        /// ID of the flow.
         flow: u32,
-        /// Number that the driver gave to the flow.
+        /// Opaque value that the caller passed at the start of the flow.
         cookie: u32,
         /// The reason.
         wait: Wait,
@@ -97,25 +98,25 @@ pub enum NodeEvent {
         /// The packet.
         id: PacketId,
     },
-    /// A switch has queued a PFC frame. The cold part of the frame is free for the driver.
+    /// A switch has queued a PFC frame. The simulator may use the cold fields of this frame.
     PauseSent(PauseSent),
-    /// A switch has queued a frame that pauses a queue or flow of the upstream node. The cold part
-    /// of the frame is free for the driver.
+    /// A switch has queued a frame that pauses a queue or flow of the upstream neighbour. The
+    /// simulator may use the cold fields of this frame.
     QueuePauseSent {
         /// The frame.
         frame: PacketId,
-        /// Port of the queue that is too long.
+        /// Egress port of the queue whose length caused the pause.
         egress: u16,
-        /// The queue that is too long.
+        /// The queue whose length caused the pause.
         queue: QueueId,
     },
-    /// A frame pauses or resumes a queue or flow of a port.
+    /// A received frame pauses or resumes a queue or flow of a port.
     QueuePauseReceived {
         /// The port.
         port: u16,
-        /// Number of the queue or flow in the frame.
+        /// Number of the queue at its port, or ID of the flow.
         number: u32,
-        /// True if the frame pauses it.
+        /// True for a pause, false for a resume.
         on: bool,
     },
 }

@@ -1,8 +1,8 @@
-//! A queue of packets without its own memory.
+//! A FIFO queue of packets as a linked list.
 
 use crate::packet::{Arena, NO_PACKET, PacketId};
 
-/// First-in-first-out queue, linked through the packet records of the arena.
+/// First-in-first-out queue. Its packets in the arena are linked by [`Packet::next`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fifo {
     head: PacketId,

@@ -3,23 +3,23 @@
 use crate::cc::PathInfo;
 use crate::units::Time;
 
-/// Maximum number of data packets of one flow. Packet numbers have 32 bits. Half of their range is
-/// used, so that sums of two numbers fit.
+/// Maximum number of data packets of one flow. Packet numbers use half of the 32-bit range, so that
+/// sums of two numbers fit.
 // NIC-54: packet numbers limit a flow
 pub const MAX_FLOW_PACKETS: u64 = 1 << 31;
 
-/// Report of a sender's NIC when the last acknowledgement of a flow has arrived.
+/// Report of the sender's NIC when the last acknowledgement of a flow has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowEnd {
     /// Number of the flow in its run.
     pub flow: u32,
     /// Value of [`FlowStart::cookie`].
     pub cookie: u32,
-    /// Time at which the receiver had the last byte, in ps.
+    /// Time at which the last missing byte arrived at the receiver, in ps.
     pub received_ps: Time,
-    /// Time at which the sender had the last acknowledgement, in ps.
+    /// Time at which the last acknowledgement arrived at the sender, in ps.
     pub acked_ps: Time,
-    /// Data packets that were sent again.
+    /// Number of retransmitted data packets.
     pub retransmitted: u32,
 }
 
@@ -28,9 +28,9 @@ pub struct FlowEnd {
 pub struct Unfinished {
     /// Value of [`FlowStart::cookie`].
     pub cookie: u32,
-    /// Payload bytes that are known to have arrived.
+    /// Number of acknowledged payload bytes.
     pub acked_bytes: u64,
-    /// Data packets that were sent again so far.
+    /// Number of retransmitted data packets so far.
     pub retransmitted: u32,
     /// Reason why the flow does not send.
     pub why: &'static str,
@@ -41,25 +41,25 @@ pub struct Unfinished {
 pub struct FlowStart {
     /// Number of the flow in its run.
     pub flow: u32,
-    /// Value that is returned in [`FlowEnd`].
+    /// Opaque value that [`FlowEnd`] returns.
     pub cookie: u32,
-    /// Port of this NIC that the flow uses.
+    /// Port of the sender's NIC that the flow uses.
     pub port: u16,
-    /// Endpoint of that port.
+    /// Index of the sending endpoint (a port of a host).
     pub src: u32,
-    /// Endpoint of the receiver.
+    /// Index of the receiving endpoint.
     pub dst: u32,
     /// Payload bytes, at least 1.
     pub bytes: u64,
-    /// Hash of the flow's identity.
+    /// Hash of the flow's identity, for ECMP and flow tables.
     pub hash: u32,
-    /// Traffic class; the frames have class `data_class + class`.
+    /// Traffic class. Data packets have the frame class `data_class + class`.
     pub class: u8,
     /// True if the flow belongs to an incast.
     pub incast: bool,
     /// Properties of the path for the congestion control.
     pub path: PathInfo,
-    /// Number of equal-cost paths among which the sender selects; 0: the network selects.
+    /// Number of equal-cost paths among which the sender selects, or 0 if the network selects.
     pub ways: u32,
 }
 
@@ -71,7 +71,7 @@ pub(crate) fn packets_of(bytes: u64, mtu: u16) -> u32 {
 }
 
 impl FlowStart {
-    /// Returns the payload bytes of the packets below a number.
+    /// Returns the number of payload bytes in the packets with numbers below `psn`.
     // NIC-01
     #[inline]
     pub(crate) const fn bytes_below(&self, psn: u32, mtu: u16) -> u64 {
@@ -83,7 +83,7 @@ impl FlowStart {
         }
     }
 
-    /// Returns the state of this flow while it has not ended.
+    /// Returns a report about this flow, which has not ended.
     pub(crate) const fn unfinished(
         &self,
         acked_bytes: u64,
@@ -98,7 +98,7 @@ impl FlowStart {
         }
     }
 
-    /// Returns the end of this flow.
+    /// Returns the report about the end of this flow.
     pub(crate) const fn end(
         &self,
         received_ps: Time,

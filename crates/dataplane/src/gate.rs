@@ -1,17 +1,16 @@
-//! The gate of a node: the reasons why its ports do not send.
+//! The gate of a node (switch or NIC): the pause state of its ports.
 //!
-//! Switches and NICs have the same type. For each port it holds the classes that the neighbour
-//! pauses and the ends of timed pauses, the classes whose pauses the watchdog ignores (classes in a
-//! storm), and the blocked classes (no credit, or shaped). It also holds the flows and destinations
-//! that the neighbour pauses, by port and number.
+//! For each port the gate stores the classes that the neighbour pauses and the ends of timed
+//! pauses, the classes whose pauses the PFC watchdog ignores (classes in a PFC storm), and the
+//! *blocked* classes (no credit, or delayed by a shaper). A *closed* class is paused or blocked: it
+//! may not send. The gate also stores the flows and destinations that the neighbour pauses.
 //!
-//! Frames and schemes of links change the gate only through the default methods of
-//! [`Ports`](crate::ports::Ports). These methods count and report the changes too. To send, a port
-//! reads a copy of its closed classes beside its other state ([`Gate::closed`]), and each queue has
-//! a bit that is set while it is paused. A NIC looks up flows and destinations here when a flow has
-//! its turn; a switch looks up the flow of a queue's new first packet. The two kinds of nodes
-//! differ only in how a pause reaches their queues: a switch closes the queue, and a NIC parks a
-//! flow when its turn comes.
+//! Control frames and link schemes change the gate only through the default methods of
+//! [`Ports`](crate::ports::Ports), which also count and report the changes. The scheduler of a port
+//! reads a copy of the closed classes ([`Gate::closed`]), and each queue has a flag that is set
+//! while it is paused. A NIC looks up a flow and its destination here when the flow is next to
+//! send. A switch looks up the flow of a queue's new first packet. So a switch pauses the queue of
+//! a paused flow, and a NIC parks the flow.
 
 use crate::classes::{CONTROL_CLASS, ClassSet};
 use crate::ids::FlowSlot;
@@ -20,15 +19,15 @@ use crate::pause_time::{TimedPauses, pause_ps};
 use crate::units::{Rate, Time};
 use crate::watchdog::{Watchdog, WatchdogConfig};
 
-/// The classes of one port, by reason.
+/// The classes of one port that may not send, by reason.
 #[derive(Clone, Copy, Debug)]
 struct PortGate {
     rate: Rate,
     /// Classes that the neighbour pauses.
     paused: ClassSet,
-    /// Classes in a storm: the watchdog ignores their pauses.
+    /// Classes in a PFC storm: the PFC watchdog ignores their pauses.
     storms: ClassSet,
-    /// Paused classes that take effect, as last reported.
+    /// Paused classes without those in a PFC storm, as last reported.
     obeyed: ClassSet,
     /// Classes without credit, and classes that a shaper delays.
     blocked: ClassSet,
@@ -38,25 +37,26 @@ struct PortGate {
 #[derive(Debug)]
 pub struct Gate {
     ports: Box<[PortGate]>,
-    /// A pause of class c also closes class c + `behind` (FG-15). 0: there is no such class.
+    /// Class c + `behind` is the low-priority class for packets of class c from VOQs (FG-15), and
+    /// is paused with class c. 0 if there are no such classes.
     behind: u8,
     /// Ends of timed pauses, from the first timed pause on.
     times: Option<Box<TimedPauses>>,
     pub(crate) watchdog: Option<Box<Watchdog>>,
-    /// Paused flows, by port and number (BFC-37).
+    /// Paused flows, by port and flow ID (BFC-37).
     flows: MixedMap<u64, ()>,
-    /// Paused destinations, by port and number, with the first slot of the flows that wait for each
-    /// (FG-42). The owner of the slots links them.
+    /// Paused destinations, by port and endpoint (FG-42). The value is the slot of the first flow
+    /// that waits for this destination. The NIC links further waiting flows to it.
     destinations: MixedMap<u64, FlowSlot>,
 }
 
-/// Key of a flow or a destination at a port.
+/// Returns the map key of a flow or a destination at a port.
 #[inline]
 const fn at(port: u16, number: u32) -> u64 {
     (port as u64) << 32 | number as u64
 }
 
-/// Adds classes to a set, or removes them.
+/// Returns a set with some classes added (`on`) or removed.
 const fn with(set: ClassSet, classes: ClassSet, on: bool) -> ClassSet {
     match on {
         true => set | classes,
@@ -65,7 +65,7 @@ const fn with(set: ClassSet, classes: ClassSet, on: bool) -> ClassSet {
 }
 
 impl Gate {
-    /// Creates a gate in which all ports are open; `rates` are those of the ports.
+    /// Creates a gate for ports with these rates, without pauses.
     pub(crate) fn new(rates: impl Iterator<Item = Rate>) -> Self {
         let port = |rate| PortGate {
             rate,
@@ -84,7 +84,8 @@ impl Gate {
         }
     }
 
-    /// Adds the classes behind those of data, and the watchdog.
+    /// Adds the state that only switches have: low-priority classes for packets from VOQs, and the
+    /// PFC watchdog.
     pub(crate) fn with_switch(mut self, behind: u8, watchdog: Option<WatchdogConfig>) -> Self {
         self.behind = behind;
         let ports = self.ports.len();
@@ -92,13 +93,13 @@ impl Gate {
         self
     }
 
-    /// Returns the classes of a port that may not send, as bits.
+    /// Returns the classes of a port that may not send (paused or blocked), as a bit set.
     #[inline]
     pub(crate) fn closed(&self, port: u16) -> ClassSet {
         self.closed_by_pauses(port) | self.blocked(port)
     }
 
-    /// Returns the classes of a port that the neighbour pauses in effect.
+    /// Returns the classes of a port that the neighbour pauses, without those in a PFC storm.
     #[inline]
     pub(crate) fn paused(&self, port: u16) -> ClassSet {
         self.ports[usize::from(port)].obeyed
@@ -116,16 +117,16 @@ impl Gate {
         self.closed_by_pauses(port) | self.blocked(port) & !(1 << CONTROL_CLASS)
     }
 
-    /// Returns the classes of a port that are closed by pauses.
-    // FG-15: those behind paused classes, too
+    /// Returns the classes of a port that may not send because of pauses.
+    // FG-15: includes the low-priority classes of paused classes
     #[inline]
     pub(crate) fn closed_by_pauses(&self, port: u16) -> ClassSet {
         let paused = self.paused(port);
         paused | paused << self.behind
     }
 
-    /// Pauses or resumes classes of a port. Returns true if that changed the classes that the
-    /// neighbour pauses.
+    /// Pauses or resumes classes of a port. Returns true if the set of classes paused by the
+    /// neighbour has changed.
     pub(crate) fn pause_classes(
         &mut self,
         now: Time,
@@ -142,15 +143,15 @@ impl Gate {
         p.paused != before
     }
 
-    /// Applies pauses, except those of classes in a storm. Returns the obeyed classes before and
-    /// after.
+    /// Makes changed pauses effective, except those of classes in a PFC storm. Returns the
+    /// effectively paused classes before and after.
     pub(crate) fn obey(&mut self, port: u16) -> (ClassSet, ClassSet) {
         let p = &mut self.ports[usize::from(port)];
         let before = std::mem::replace(&mut p.obeyed, p.paused & !p.storms);
         (before, p.obeyed)
     }
 
-    /// Blocks or unblocks classes of a port. Returns the closed classes of the port.
+    /// Blocks or unblocks classes of a port. Returns the classes of the port that may not send.
     // CBFC-36, XP-02
     #[inline]
     pub(crate) fn block(&mut self, port: u16, classes: ClassSet, on: bool) -> ClassSet {
@@ -159,14 +160,14 @@ impl Gate {
         self.closed(port)
     }
 
-    /// Blocks or unblocks a class of a port and the class behind it. Returns the closed classes of
-    /// the port.
+    /// Blocks or unblocks a class of a port and its low-priority class for packets from VOQs.
+    /// Returns the classes of the port that may not send.
     pub(crate) fn block_class(&mut self, port: u16, class: u8, on: bool) -> ClassSet {
         self.block(port, 1 << class | 1 << (class + self.behind), on)
     }
 
-    /// Sets the end of the pause of some classes of a port: this many quanta after `now`. Returns
-    /// the end.
+    /// Sets the end of the pause of some classes of a port: `quanta` pause quanta (512 bit times)
+    /// after `now`. Returns this time.
     // QNT-02
     pub(crate) fn set_end(&mut self, now: Time, port: u16, classes: ClassSet, quanta: u16) -> Time {
         let end = now + pause_ps(self.ports[usize::from(port)].rate, quanta);
@@ -174,7 +175,7 @@ impl Gate {
         end
     }
 
-    /// Removes the ends of the pauses of some classes of a port.
+    /// Removes the expiry times of the pauses of some classes of a port.
     // QNT-04
     pub(crate) fn forget_ends(&mut self, port: u16, classes: ClassSet) {
         if let Some(times) = &mut self.times {
@@ -182,19 +183,19 @@ impl Gate {
         }
     }
 
-    /// True if the node has received a timed pause.
+    /// Returns true if the node has ever received a pause with a duration.
     #[inline]
     pub(crate) const fn has_timed_pauses(&self) -> bool {
         self.times.is_some()
     }
 
-    /// Returns a port and a class whose pause has expired.
+    /// Returns a port and a class whose pause time has expired, and removes this time.
     // QNT-03
     pub(crate) fn expired(&mut self, now: Time) -> Option<(u16, u8)> {
         self.times.as_mut()?.expired(now)
     }
 
-    /// Returns when the next pause expires.
+    /// Returns the time at which the next pause expires.
     pub(crate) fn next_end(&mut self) -> Option<Time> {
         self.times.as_mut()?.next()
     }
@@ -205,8 +206,8 @@ impl Gate {
         self.times.as_ref().map_or(0, |times| times.count())
     }
 
-    /// Begins or ends the next storm that is due. Returns its port and class. `is_waiting` returns
-    /// true if packets of a class wait at a port.
+    /// Begins or ends the next PFC storm that is due, and returns its port and class. `is_waiting`
+    /// returns true if packets of a class wait at a port.
     // PFCWD-01, PFCWD-03, PFCWD-05
     pub(crate) fn next_storm_change(
         &mut self,
@@ -232,18 +233,18 @@ impl Gate {
         None
     }
 
-    /// Returns the time of the next call of the watchdog.
+    /// Returns the time at which the PFC watchdog must be called next.
     pub(crate) fn next_watchdog_call(&mut self) -> Option<Time> {
         self.watchdog.as_mut()?.next()
     }
 
-    /// Returns the watchdog if a class of a port is in a storm.
+    /// Returns the PFC watchdog if a class of a port is in a PFC storm.
     pub(crate) fn watchdog_in_storm(&mut self, port: u16, class: u8) -> Option<&mut Watchdog> {
         let in_storm = self.ports[usize::from(port)].storms >> class & 1 != 0;
         self.watchdog.as_deref_mut().filter(|_| in_storm)
     }
 
-    /// Pauses or resumes a flow at a port. Returns true if that changed something.
+    /// Pauses or resumes a flow at a port. Returns true if its state changed.
     // BFC-37
     pub(crate) fn pause_flow(&mut self, port: u16, flow: u32, on: bool) -> bool {
         match on {
@@ -252,13 +253,13 @@ impl Gate {
         }
     }
 
-    /// True if a flow is paused at a port.
+    /// Returns true if a flow is paused at a port.
     #[inline]
     pub(crate) fn is_flow_paused(&self, port: u16, flow: u32) -> bool {
         !self.flows.is_empty() && self.flows.contains_key(&at(port, flow))
     }
 
-    /// Pauses a destination at a port. Returns true if that changed something.
+    /// Pauses a destination at a port. Returns true if it was not paused before.
     // FG-42
     pub(crate) fn pause_destination(&mut self, port: u16, dst: u32) -> bool {
         let paused = self.destinations.len();
@@ -268,32 +269,32 @@ impl Gate {
         self.destinations.len() > paused
     }
 
-    /// Resumes a destination at a port. Returns the first slot that waits for it, or `None` if it
-    /// was not paused.
+    /// Resumes a destination at a port. Returns the slot of the first flow that waits for this
+    /// destination, or `None` if the destination was not paused.
     pub(crate) fn resume_destination(&mut self, port: u16, dst: u32) -> Option<FlowSlot> {
         self.destinations.remove(&at(port, dst))
     }
 
-    /// True if a destination is paused at a port.
+    /// Returns true if a destination is paused at a port.
     #[inline]
     pub(crate) fn is_destination_paused(&self, port: u16, dst: u32) -> bool {
         !self.destinations.is_empty() && self.destinations.contains_key(&at(port, dst))
     }
 
-    /// Makes a slot the first of those that wait for a paused destination. Returns the slot that
-    /// follows it.
+    /// Inserts a flow at the front of the list of flows that wait for a paused destination. Returns
+    /// the slot of the next flow in this list.
     pub(crate) fn wait_for_destination(&mut self, port: u16, dst: u32, slot: FlowSlot) -> FlowSlot {
         let first = self.destinations.insert(at(port, dst), slot);
         first.unwrap_or(FlowSlot::NONE)
     }
 
-    /// Returns the first slot that waits for a destination, to take it out of the list.
+    /// Returns the slot of the first flow that waits for a destination, for writing.
     pub(crate) fn first_waiting(&mut self, port: u16, dst: u32) -> Option<&mut FlowSlot> {
         self.destinations.get_mut(&at(port, dst))
     }
 
-    /// Removes all pauses by the neighbour at a port, except those of queues and destinations.
-    /// Blocked classes stay blocked.
+    /// Removes all pauses of classes and flows by the neighbour at a port. Pauses of queues and
+    /// destinations, and blocked classes, do not change.
     // LNK-21, PFCWD-06
     pub(crate) fn forget_pauses(&mut self, port: u16) {
         let p = &mut self.ports[usize::from(port)];
@@ -305,8 +306,8 @@ impl Gate {
         self.flows.retain(|&key, ()| (key >> 32) as u16 != port);
     }
 
-    /// Resumes all destinations at a port. Returns the first slots that wait, in the order of the
-    /// destinations.
+    /// Resumes all destinations at a port. Returns, for each destination in ascending order, the
+    /// slot of the first flow that waits.
     // LNK-27
     pub(crate) fn resume_all_destinations(&mut self, port: u16) -> Vec<FlowSlot> {
         let mut all: Vec<(u64, FlowSlot)> = self

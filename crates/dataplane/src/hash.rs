@@ -1,6 +1,7 @@
 //! Hash functions that are the same on every machine.
 
-/// Returns a fast hash with full avalanche (the finaliser of MurmurHash3).
+/// Returns a fast hash in which each input bit affects all output bits (the finaliser of
+/// MurmurHash3).
 #[inline]
 #[must_use]
 pub const fn mix32(mut h: u32) -> u32 {

@@ -1,4 +1,4 @@
-//! Index types, one for each kind of identifier, and arrays that they index.
+//! Index types, one for each kind of identifier, and arrays with such an index.
 //!
 //! Ports (`u16`) and classes (`u8`) are plain integers, because no other identifier has their
 //! width.
@@ -12,7 +12,7 @@ pub trait Id: Copy {
     fn index(self) -> usize;
 }
 
-/// Defines an index of 32 bits. Its largest value means "none" and marks the end of lists.
+/// Defines an index type of 32 bits. The largest value means "none" and marks the end of a list.
 #[macro_export]
 macro_rules! index {
     ($(#[$doc:meta])* $Name:ident) => {

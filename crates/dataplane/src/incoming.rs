@@ -4,8 +4,8 @@ use crate::mixed::MixedMap;
 use crate::reliability::arrivals::Arrivals;
 use crate::units::Time;
 
-/// Flows that are not complete, by number. Many a host receives one flow at a time. This flow is
-/// stored in the record of the NIC and needs no search.
+/// State of the incomplete flows at a receiver, by flow ID. Many hosts receive one flow at a time,
+/// so the first flow is stored directly and needs no search.
 #[derive(Debug)]
 pub(crate) struct Open<T> {
     first: Option<(u32, T)>,
@@ -21,7 +21,7 @@ impl<T> Open<T> {
         }
     }
 
-    /// Returns the state of a flow. Adds the flow if it is not open.
+    /// Returns the state of a flow. Adds the flow if it is not in the map.
     pub fn get_or_insert_with(&mut self, flow: u32, new: impl FnOnce() -> T) -> &mut T {
         if self.first.is_none() && !self.others.contains_key(&flow) {
             return &mut self.first.insert((flow, new())).1;
@@ -45,12 +45,11 @@ impl<T> Open<T> {
 #[derive(Debug)]
 pub(crate) struct IncomingFlows<T> {
     pub open: Open<T>,
-    /// Complete flows and the time when each was complete. A packet of these flows may still be
-    /// repeated, but most never appear again. So they are not among those that every packet
-    /// searches.
+    /// Time at which each complete flow was complete. Retransmissions of such flows may still
+    /// arrive, but rarely. So these flows are not in `open`, which is searched for every packet.
     // NIC-32
     complete: MixedMap<u32, Time>,
-    /// Packets that arrived after a gap.
+    /// Packets that arrived out of order, after a gap in the packet numbers.
     pub arrivals: Arrivals,
 }
 
@@ -66,7 +65,7 @@ impl<T> IncomingFlows<T> {
         }
     }
 
-    /// Returns the time at which a flow was complete, or `None` if it is not.
+    /// Returns the time at which a flow was complete, or `None` if the flow is not complete.
     pub fn done_ps(&self, flow: u32) -> Option<Time> {
         self.complete.get(&flow).copied()
     }
@@ -76,7 +75,7 @@ impl<T> IncomingFlows<T> {
         self.complete.insert(flow, done_ps);
     }
 
-    /// Ends an open flow that was complete at `done_ps`.
+    /// Moves an open flow to the complete flows. `done_ps` is the time at which it was complete.
     pub fn end(&mut self, flow: u32, done_ps: Time) {
         self.open.remove(flow);
         self.complete(flow, done_ps);

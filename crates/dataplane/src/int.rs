@@ -19,8 +19,8 @@ pub enum IntFormat {
 }
 
 impl IntFormat {
-    /// Returns the time (ps) and the bytes between two records of a hop. A time of 0 means that the
-    /// second time stamp is not later.
+    /// Returns the time (ps) and the transmitted bytes between two records of a hop. The time is 0
+    /// if the second time stamp is not later than the first.
     #[inline]
     #[must_use]
     pub fn since(self, last: &IntHop, new: &IntHop) -> (Time, u64) {
@@ -52,7 +52,7 @@ crate::words! {
 pub struct IntConfig {
     /// Exact numbers, or records of 8 bytes.
     pub format: IntFormat,
-    /// Bytes that left, or bytes that arrived.
+    /// Byte counter in the records: bytes that left the port, or that joined its queues.
     pub counter: Counter,
 }
 
@@ -66,7 +66,7 @@ pub const fn padding_bytes(hops: u16) -> u16 {
     2 + 8 * hops // HPCC-24
 }
 
-/// Record of one egress port, written when the packet left (HPCC-01).
+/// INT record of one egress port, written when the packet left (HPCC-01).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IntHop {
     /// Time when the packet left the port's queue.
@@ -75,7 +75,7 @@ pub struct IntHop {
     pub tx_bytes: u64,
     /// Bytes that remain in the port's queues after this packet (HPCC-02).
     pub qlen_bytes: u32,
-    /// Speed of the port in 10⁶ bits per second.
+    /// Rate of the port in 10⁶ bits per second.
     pub rate_mbps: u32,
 }
 
@@ -88,7 +88,7 @@ pub struct IntStack {
 }
 
 impl IntStack {
-    /// Creates a stack with this pathID and the first [`MAX_HOPS`] of these records.
+    /// Creates a stack with this pathID and these records. Only the first [`MAX_HOPS`] are stored.
     #[must_use]
     pub fn new(path: u16, records: &[IntHop]) -> Self {
         let len = records.len().min(MAX_HOPS);
@@ -98,15 +98,15 @@ impl IntStack {
         Self { len, path, hops }
     }
 
-    /// Removes all records.
+    /// Removes all records and resets the pathID.
     #[inline]
     pub fn clear(&mut self) {
         self.len = 0;
         self.path = 0;
     }
 
-    /// Adds the record of switch `switch`. Returns false if the stack is full ([`MAX_HOPS`]) and
-    /// does not change it. Networks with INT and longer paths are refused earlier.
+    /// Adds the record of the switch with the ID `switch`. Returns false, without a change, if the
+    /// stack is full ([`MAX_HOPS`]). The scenario check refuses INT on longer paths.
     #[inline]
     pub fn push(&mut self, switch: u32, hop: IntHop) -> bool {
         let Some(slot) = self.hops.get_mut(self.len as usize) else {
@@ -125,8 +125,8 @@ impl IntStack {
         &self.hops[..self.len as usize]
     }
 
-    /// Returns the XOR of the switches' identifiers (pathID, HPCC-10). It shows whether the path
-    /// changed.
+    /// Returns the pathID, the XOR of the IDs of all switches on the path (HPCC-10). A different
+    /// value means that the path changed.
     #[inline]
     #[must_use]
     pub const fn path(&self) -> u16 {
@@ -147,16 +147,16 @@ impl IntStack {
 /// Telemetry of a packet, independent of its storage.
 #[derive(Clone, Copy, Debug)]
 pub struct Telemetry<'a> {
-    /// XOR of the identifiers of the switches on the path (pathID).
+    /// XOR of the IDs of the switches on the path (pathID).
     pub path: u16,
     /// Records in the order of the path.
     pub hops: &'a [IntHop],
 }
 
-/// Number of hops that [`Stacks`] stores in one piece: the length of a path through three tiers.
+/// Number of hops that [`Stacks`] stores together: the length of a path through three tiers.
 const FRONT: usize = 5;
 
-/// First hops of a packet, in two cache lines.
+/// INT records of the first [`FRONT`] hops of a packet, in two cache lines.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(64))]
 struct Front {
@@ -165,11 +165,11 @@ struct Front {
     hops: [IntHop; FRONT],
 }
 
-/// Other hops of a packet.
+/// INT records of the hops of a packet after the first [`FRONT`].
 type Back = [IntHop; MAX_HOPS - FRONT];
 
-/// Telemetry of all packets of an arena. If no path has more than five switches, the memory for
-/// more hops is not allocated.
+/// INT stacks of all packets of an arena. If no path has more than [`FRONT`] switches, `backs` is
+/// not allocated.
 #[derive(Debug, Default)]
 pub(crate) struct Stacks {
     fronts: Vec<Front>,
@@ -177,7 +177,7 @@ pub(crate) struct Stacks {
 }
 
 impl Stacks {
-    /// Clears the stack of a packet. The arena has at most `packets` packets.
+    /// Clears the stack of a packet. `packets` is the number of packet records in the arena.
     #[inline]
     pub fn clear(&mut self, id: u32, packets: usize) {
         if id as usize >= self.fronts.len() {
@@ -217,7 +217,7 @@ impl Stacks {
         self.fronts.resize(packets, Front::default());
     }
 
-    /// Sets the path and the hops, at most [`MAX_HOPS`], of an empty stack.
+    /// Sets the pathID and the records, at most [`MAX_HOPS`], of an empty stack.
     pub fn fill(&mut self, id: u32, path: u16, hops: &[IntHop]) {
         let (first, others) = hops.split_at(hops.len().min(FRONT));
         let front = &mut self.fronts[id as usize];
@@ -229,7 +229,7 @@ impl Stacks {
         self.fronts[id as usize].path = path;
     }
 
-    /// Returns the place of a hop that does not fit the first part.
+    /// Returns the record of hop [`FRONT`] + `nth` for writing, and allocates `backs` if necessary.
     #[cold]
     #[inline(never)]
     fn behind(backs: &mut Vec<Back>, packets: usize, id: u32, nth: usize) -> &mut IntHop {
@@ -239,7 +239,7 @@ impl Stacks {
         &mut backs[id as usize][nth]
     }
 
-    /// Returns the last hop of a packet for writing.
+    /// Returns the last record of a packet for writing.
     pub fn last_mut(&mut self, id: u32) -> Option<&mut IntHop> {
         let front = &mut self.fronts[id as usize];
         let last = usize::from(front.len).checked_sub(1)?;
@@ -249,7 +249,8 @@ impl Stacks {
         }
     }
 
-    /// Returns the content of a packet's stack. A stack in two pieces is copied to `room`.
+    /// Returns the content of a packet's stack. A stack with more than [`FRONT`] records, which is
+    /// stored in two arrays, is copied to `room`.
     #[inline]
     pub fn telemetry<'a>(&'a self, id: u32, room: &'a mut Option<IntStack>) -> Telemetry<'a> {
         let front = &self.fronts[id as usize];
@@ -284,7 +285,7 @@ impl Stacks {
         self.fronts.is_empty()
     }
 
-    /// Prefetches the first hops of a packet.
+    /// Prefetches the first records of a packet.
     #[inline]
     pub fn prefetch(&self, id: u32) {
         if let Some(front) = self.fronts.get(id as usize) {
@@ -303,7 +304,7 @@ mod tests {
         assert_eq!((size_of::<Front>(), align_of::<Front>()), (128, 64));
     }
 
-    /// Compares with a separate `IntStack`, for all lengths, with reused records.
+    /// Compares each stack with an `IntStack` of the same content, for all lengths.
     #[test]
     fn stacks_of_an_arena_are_like_any_stack() {
         let mut stacks = Stacks::default();

@@ -1,9 +1,9 @@
 //! Switch and NIC as state machines, without input, output, clock or threads. They implement the
 //! schemes of the papers.
 //!
-//! A driver passes packets and the time to them. They return packets and the time of their next
-//! call. The driver owns links, clock and files. Drivers are the simulator, in virtual time, and
-//! the live switch, in real time.
+//! The *driver* is the program that calls them: the simulator, in virtual time, or the live switch,
+//! in real time. It passes packets and the time to a switch or NIC, which returns packets and the
+//! time of its next call. The driver owns links, clock and files.
 
 #[cfg(test)]
 extern crate self as dataplane;

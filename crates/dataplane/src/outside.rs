@@ -1,11 +1,10 @@
 //! Schemes from other crates.
 //!
-//! A program adds its schemes before it reads a scenario. From then on a scenario can name them
-//! like the schemes of this crate, with a table of parameters of their own. `examples/outside` has
-//! a complete program.
+//! A program adds its schemes before it reads a scenario. A scenario can then select them like the
+//! schemes of this crate, and set their parameters. `examples/outside` has a complete program.
 //!
-//! A scheme from another crate implements the same traits as the schemes here. Each call of its
-//! hooks goes through a trait object. Other schemes do not pay for that.
+//! A scheme from another crate implements the same traits as the schemes of this crate. Each call
+//! of its methods goes through a trait object. The speed of other schemes does not change.
 
 use crate::cc;
 use crate::declaration::Spec;
@@ -14,7 +13,7 @@ use crate::hop::{self, HopScheme};
 use crate::link::ALSO_BACKPRESSURE;
 use crate::transport::TRANSPORTS;
 
-/// Adds a congestion control: its name can be a value of `scheme.control`.
+/// Adds a congestion control. Scenarios can use its name as value of `scheme.control`.
 ///
 /// # Panics
 /// If a scenario was read before, or if another control or a transport has this name.
@@ -24,7 +23,7 @@ pub fn add_control<C: cc::Scheme>() {
     cc::add::<C>();
 }
 
-/// Adds a hop scheme: its name can be a value of `scheme.backpressure`.
+/// Adds a hop scheme. Scenarios can use its name as value of `scheme.backpressure`.
 ///
 /// # Panics
 /// If a scenario was read before, if another scheme has this name or number, or if its number is not

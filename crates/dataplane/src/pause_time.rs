@@ -16,12 +16,12 @@ pub fn pause_ps(rate: Rate, quanta: u16) -> Time {
     rate.serialisation_ps(QUANTUM_BYTES * u64::from(quanta))
 }
 
-/// A deadline for each class of each port, and the earliest of them.
+/// Deadlines of the classes of all ports, and a heap that finds the earliest one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Deadlines {
-    /// Deadlines per port and class; empty before the first one is set.
+    /// Current deadline per port and class; empty before the first deadline is set.
     at: Vec<Time>,
-    /// All deadlines that were set, including those that were changed or cleared later.
+    /// All deadlines that were set, including those that were changed or cleared since.
     queue: Timers<(u16, u8)>,
 }
 
@@ -30,7 +30,7 @@ impl Deadlines {
         port as usize * MAX_CLASSES + class as usize
     }
 
-    /// True if a class of a port has a deadline.
+    /// Returns true if a class of a port has a deadline.
     pub fn is_set(&self, port: u16, class: u8) -> bool {
         let at = self.at.get(Self::index(port, class));
         at.is_some_and(|&at| at != NEVER)
@@ -57,8 +57,8 @@ impl Deadlines {
         }
     }
 
-    /// Clears and returns the earliest expired deadline; ports and classes in ascending order at
-    /// one instant.
+    /// Clears the earliest expired deadline and returns its port and class. Deadlines of the same
+    /// instant are returned in ascending order of port and class.
     pub fn due(&mut self, now: Time) -> Option<(u16, u8)> {
         self.skip_changed();
         let (_, (port, class)) = self.queue.expired(now)?;
@@ -66,7 +66,7 @@ impl Deadlines {
         Some((port, class))
     }
 
-    /// Returns the earliest deadline.
+    /// Returns the time of the earliest deadline.
     pub fn next(&mut self) -> Option<Time> {
         self.skip_changed();
         self.queue.first().map(|(at, _)| at)
@@ -82,7 +82,7 @@ impl Deadlines {
     }
 }
 
-/// Ends of the timed pauses that the neighbours of a node have sent.
+/// Expiry times of the timed pauses that the neighbours of a node have sent.
 // QNT-03
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TimedPauses {
@@ -92,7 +92,7 @@ pub(crate) struct TimedPauses {
 }
 
 impl TimedPauses {
-    /// Pauses classes of a port until a time.
+    /// Sets the time until which classes of a port are paused.
     // QNT-02
     pub fn pause(&mut self, until: Time, port: u16, classes: ClassSet) {
         for class in classes_of(classes) {
@@ -100,20 +100,20 @@ impl TimedPauses {
         }
     }
 
-    /// Removes the ends of the pauses of some classes of a port.
+    /// Removes the expiry times of the pauses of some classes of a port.
     // QNT-04
     pub fn forget(&mut self, port: u16, classes: ClassSet) {
         self.until.clear(port, classes);
     }
 
-    /// Returns a port and a class whose pause has expired.
+    /// Returns a port and a class whose pause has expired, and counts this.
     pub fn expired(&mut self, now: Time) -> Option<(u16, u8)> {
         let due = self.until.due(now)?;
         self.expired += 1;
         Some(due)
     }
 
-    /// Returns when the next pause expires.
+    /// Returns the time at which the next pause expires.
     pub fn next(&mut self) -> Option<Time> {
         self.until.next()
     }
@@ -124,20 +124,20 @@ impl TimedPauses {
     }
 }
 
-/// Times at which a switch repeats the pauses that it has sent and not resumed.
+/// Times at which a switch repeats the frames of pauses that it has sent and not ended.
 // QNT-05
 #[derive(Clone, Debug)]
 pub(crate) struct Refresh {
     pub quanta: u16,
-    /// Time between two frames, for each port.
+    /// Time between two pause frames of a class, for each port.
     periods: Box<[Time]>,
     due: Deadlines,
-    /// Frames that repeated a pause.
+    /// Number of frames that repeated a pause.
     pub frames: u64,
 }
 
 impl Refresh {
-    /// Creates the state for pauses of `quanta` that are repeated after `refresh` quanta.
+    /// Creates the timers for pauses of `quanta` pause quanta, repeated after `refresh` quanta.
     pub fn new(quanta: u16, refresh: u16, rates: impl Iterator<Item = Rate>) -> Self {
         Self {
             quanta,
@@ -147,19 +147,19 @@ impl Refresh {
         }
     }
 
-    /// Records that a pause was sent at a port. Returns the time of its repetition.
+    /// Records that a pause frame was sent at a port. Returns the time at which it is repeated.
     pub fn sent(&mut self, now: Time, port: u16, class: u8) -> Time {
         let at = now + self.periods[usize::from(port)];
         self.due.set(port, class, at);
         at
     }
 
-    /// Stops the repetition of pauses of a port.
+    /// Stops the repetition of pauses of some classes at a port.
     pub fn stop(&mut self, port: u16, classes: ClassSet) {
         self.due.clear(port, classes);
     }
 
-    /// Returns a port and class whose pause must be repeated now.
+    /// Returns a port and class whose pause frame must be repeated now.
     pub fn due(&mut self, now: Time) -> Option<(u16, u8)> {
         self.due.due(now)
     }

@@ -1,13 +1,13 @@
 //! Hints for performance: prefetching of memory that is needed soon, and large pages. They do not
 //! affect results.
 
-/// Size in bytes from which arrays get large pages.
+/// Size in bytes from which arrays use large memory pages.
 #[cfg(target_os = "linux")]
 const LARGE: usize = 1 << 20;
 
-/// Requests large pages for a large array, best before it is filled. A network of thousands of
-/// hosts accesses its packets in random order, and each access would need a search in the tables of
-/// small pages. Has an effect on Linux only.
+/// Requests large memory pages for a large array, best before the array is filled. Large networks
+/// access their packets in random order, so with small pages most accesses miss the TLB. Has an
+/// effect on Linux only.
 pub fn large_pages<T>(array: &Vec<T>) {
     #[cfg(target_os = "linux")]
     {

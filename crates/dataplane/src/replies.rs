@@ -1,4 +1,4 @@
-//! Replies (ACK, NAK, CNP and other frames of receivers) and their queues at the ports of a NIC.
+//! Replies (ACK, NAK, CNP and other frames from receivers) and their queues at the ports of a NIC.
 
 use crate::classes::ClassSet;
 use crate::fifo::Fifo;
@@ -12,7 +12,7 @@ use crate::sink::Sink;
 pub(crate) struct Replies {
     queues: Vec<Fifo>,
     classes: usize,
-    /// Classes with replies, per port.
+    /// Classes with queued replies, per port.
     ready: Vec<ClassSet>,
 }
 
@@ -68,20 +68,20 @@ impl Replies {
         taken
     }
 
-    /// Returns the number of queued replies.
+    /// Returns the number of queued replies at all ports.
     pub fn len(&self, arena: &Arena) -> u64 {
         self.queues.iter().map(|queue| queue.len(arena)).sum()
     }
 
-    /// Prefetches the queues of a port. Changes no state.
+    /// Prefetches the reply queues of a port. Changes no state.
     #[inline]
     pub fn prefetch(&self, port: u16) {
         prefetch(&self.queues, port as usize * self.classes);
     }
 }
 
-/// Turns an arrived packet into a reply to its sender. The hash is unchanged, so with symmetric
-/// paths the reply uses the same path. The time of sending and INT remain, too.
+/// Turns an arrived packet into a reply to its sender. The sending time and INT are unchanged. The
+/// hash is also unchanged, so with symmetric routing the reply uses the same path.
 #[inline]
 pub(crate) fn turn(id: PacketId, kind: Kind, class: u8, size: u16, arena: &mut Arena) {
     let hot = arena.hot_mut(id);
@@ -94,7 +94,7 @@ pub(crate) fn turn(id: PacketId, kind: Kind, class: u8, size: u16, arena: &mut A
     arena.hot_mut(id).dst = sender;
 }
 
-/// Address of the sender of a flow, for frames from its receiver.
+/// Address of the sender of a flow, for frames that the receiver sends.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Peer {
     pub flow: u32,

@@ -1,7 +1,7 @@
 //! Routing: the egress ports of a switch for each destination.
 //!
 //! Endpoints (ports of hosts) are grouped by the switch to which they are attached. A routing table
-//! has one entry per group, not per endpoint.
+//! has one entry per such *group*, not per endpoint.
 
 mod tree;
 
@@ -19,23 +19,23 @@ use tree::{Row, Tree};
 /// Attachment of all endpoints of the network; the same for all switches.
 #[derive(Debug)]
 pub struct Endpoints {
-    /// Group of each endpoint: the index of its switch among switches with hosts. If its own link
-    /// is down, `groups` is added, and no route leads to such a group.
+    /// Group of each endpoint: index of its switch among the switches with hosts. If the link of
+    /// the endpoint is down, `groups` is added to this index. No route leads to such a group.
     pub group: Vec<u32>,
-    /// Number of groups.
+    /// Number of groups, that is, of switches with hosts.
     pub groups: u32,
-    /// Port of its switch to which each endpoint is attached.
+    /// Switch port to which each endpoint is attached.
     pub port: Vec<u16>,
     /// IP address of each endpoint for [`PathChoice::Tuple`]; otherwise empty.
     pub address: Vec<u32>,
-    /// Endpoints per group, if all groups are equal in size and their endpoints and ports are
-    /// consecutive.
+    /// Number of endpoints per group, if all groups have the same size and consecutive endpoints
+    /// and ports.
     per_group: Option<u32>,
 }
 
 impl Endpoints {
-    /// Creates `groups` groups. Each endpoint has its group, its port there and, for
-    /// [`PathChoice::Tuple`], its address.
+    /// Creates the attachment of endpoints to `groups` switches. The vectors have the group, switch
+    /// port and (for [`PathChoice::Tuple`]) IP address of each endpoint.
     #[must_use]
     pub fn new(groups: u32, group: Vec<u32>, port: Vec<u16>, address: Vec<u32>) -> Self {
         Self {
@@ -48,7 +48,8 @@ impl Endpoints {
     }
 }
 
-/// Returns the number of endpoints per group, if they are numbered group by group and port by port.
+/// Returns the number of endpoints per group, if endpoints are numbered group by group and port by
+/// port.
 fn per_group(groups: u32, group: &[u32], port: &[u16]) -> Option<u32> {
     let all = group.len() as u32;
     let size = all.checked_div(groups).filter(|&size| size > 0)?;
@@ -61,26 +62,26 @@ fn per_group(groups: u32, group: &[u32], port: &[u16]) -> Option<u32> {
     (size * groups == all && (0..).zip(each).all(regular)).then_some(size)
 }
 
-/// Sets of ports, stored in one array. If the ports of a set are consecutive, like most uplinks,
-/// the first port and their number are sufficient.
+/// Sets of equal-cost egress ports, stored in one array. If the ports of a set are consecutive,
+/// like most uplinks, a lookup reads only its first port and its size.
 #[derive(Clone, Debug, Default)]
 pub struct PortSets {
     spans: Vec<Span>,
     ports: Vec<u16>,
 }
 
-/// Position of one set.
+/// Position of a set of ports in the array.
 #[derive(Clone, Copy, Debug)]
 struct Span {
     start: u32,
     len: u16,
     first: u16,
-    /// True if port `n` is `first + n`.
+    /// True if the ports are consecutive: port `n` of the set is `first + n`.
     in_a_row: bool,
 }
 
 impl PortSets {
-    /// Adds a set.
+    /// Adds a set of ports.
     pub fn push(&mut self, ports: &[u16]) {
         let first = ports.first().copied().unwrap_or(0);
         self.spans.push(Span {
@@ -111,7 +112,7 @@ impl PortSets {
         (0..self.len()).map(|set| &self[set])
     }
 
-    /// Returns one of the sets.
+    /// Returns the set with this index.
     #[inline(always)]
     fn get(&self, set: usize) -> EqualPorts<'_> {
         let Span {
@@ -168,22 +169,22 @@ impl Fixed {
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Routes {
-    /// Formula that replaces the table, if there is one.
+    /// Formula that replaces the table in a regular tree, if there is one.
     tree: Option<Tree>,
-    /// Seed of the hash that selects among equal-cost paths. Each switch has its own, or each tier
-    /// with [`PathChoice::Symmetric`].
+    /// Seed of the hash that selects among equal-cost ports. It differs between switches, or with
+    /// [`PathChoice::Symmetric`] only between tiers.
     pub seed: u32,
     choice: Fixed,
     own_group: u32,
-    /// Number of paths through the switches of lower tiers, at least 1. [`PathChoice::Label`]
-    /// divides the label by it to get the digit of this tier.
+    /// Number of paths through the switches of lower tiers, at least 1. With [`PathChoice::Label`]
+    /// a packet uses port (path label / `paths_below`) mod n of n equal-cost ports.
     pub paths_below: NonZeroU32,
     endpoints: Arc<Endpoints>,
     table: Vec<u16>,
     sets: PortSets,
 }
 
-/// Returns the `hash` of a packet for [`PathChoice::Tuple`]: source port in the low half,
+/// Returns the `hash` field of a packet for [`PathChoice::Tuple`]: UDP source port in the low half,
 /// destination port in the high half.
 // NS3-41
 #[must_use]
@@ -192,9 +193,9 @@ pub const fn ports(src: u16, dst: u16) -> u32 {
 }
 
 impl Routes {
-    /// Creates the routes of a switch. `own_group` is the switch's own group, or `u32::MAX` if it
-    /// has no hosts. `table` contains, per group, an index into `sets` of equal-cost egress ports.
-    /// An empty set means unreachable.
+    /// Creates the routes of a switch. `own_group` is the group of its own hosts, or `u32::MAX` if
+    /// it has no hosts. `table` contains the index in `sets` of the equal-cost egress ports to each
+    /// group. An empty set means that the group is unreachable.
     #[must_use]
     pub fn new(
         endpoints: Arc<Endpoints>,
@@ -215,13 +216,13 @@ impl Routes {
     }
 
     /// Returns the egress port of a packet from endpoint `src()`, or `None` if its destination is
-    /// unreachable. For policies that depend on load it uses the hash of the flow, because the
-    /// switch makes such choices.
+    /// unreachable. If the path policy depends on load, uses the hash of the flow instead: the
+    /// switch applies such policies itself (`Pipeline::port_by_load`).
     #[inline(always)]
     #[must_use]
     pub fn port(&self, packet: &Packet, src: impl FnOnce() -> u32) -> Option<u16> {
-        // Does not use `ports`: common code for formula and table needs more instructions per
-        // packet.
+        // Does not call `Self::ports`: common code for formula and table would need more
+        // instructions per packet.
         match &self.tree {
             Some(tree) => {
                 let Row { first, len } = tree.to(packet.dst);
@@ -231,7 +232,7 @@ impl Routes {
         }
     }
 
-    /// Implements [`Routes::port`] if there is no formula.
+    /// Implements [`Routes::port`] with the table.
     #[inline]
     fn port_by_table(&self, packet: &Packet, src: impl FnOnce() -> u32) -> Option<u16> {
         let dst = packet.dst as usize;
@@ -243,7 +244,7 @@ impl Routes {
         (ports.len() > 0).then(|| ports.get(self.choose(ports.len(), packet, src)))
     }
 
-    /// Returns the equal-cost egress ports to an endpoint, or `None` if there are none.
+    /// Returns the equal-cost egress ports to an endpoint, or `None` if it is unreachable.
     // TOP-22
     pub(crate) fn ports(&self, dst: u32) -> Option<EqualPorts<'_>> {
         let ports = match &self.tree {
@@ -256,7 +257,7 @@ impl Routes {
         (ports.len() > 0).then_some(ports)
     }
 
-    /// Implements [`Routes::ports`] if there is no formula. The set may be empty.
+    /// Implements [`Routes::ports`] with the table. The set is empty for an unreachable endpoint.
     #[inline]
     fn by_table(&self, dst: u32) -> EqualPorts<'_> {
         let group = self.endpoints.group[dst as usize];
@@ -267,7 +268,8 @@ impl Routes {
         self.sets.get(usize::from(self.table[group as usize]))
     }
 
-    /// Returns the index, among `n` ports, of the port that a packet takes.
+    /// Returns the index (below `n`) of the equal-cost port that the path policy selects for a
+    /// packet.
     // TOP-08
     #[inline(always)]
     fn choose(&self, n: usize, packet: &Packet, src: impl FnOnce() -> u32) -> usize {
@@ -282,13 +284,13 @@ impl Routes {
         }
     }
 
-    /// Returns the hash of the packet's flow with the seed of the switch.
+    /// Returns the ECMP hash: the hash of the packet's flow mixed with the seed of the switch.
     #[inline(always)]
     pub(crate) const fn flow_hash(&self, packet: &Packet) -> u32 {
         mix32(packet.hash ^ self.seed)
     }
 
-    /// Returns true if a formula replaces the table.
+    /// Returns true if a formula replaces the routing table.
     // TOP-22
     #[must_use]
     pub fn has_formula(&self) -> bool {
@@ -307,19 +309,20 @@ impl Routes {
         &self.sets
     }
 
-    /// Returns the equal-cost ports to each group, in order of groups; none for the own group.
+    /// Returns the equal-cost ports to each group of endpoints, in order. The set of the switch's
+    /// own group is empty.
     pub fn groups(&self) -> impl Iterator<Item = &[u16]> {
         self.table.iter().map(|&set| &self.sets[usize::from(set)])
     }
 
-    /// Returns the equal-cost ports to a group of endpoints; none for the own group.
+    /// Returns the equal-cost ports to a group of endpoints. Empty for the switch's own group.
     #[must_use]
     pub fn towards(&self, group: u32) -> &[u16] {
         &self.sets[usize::from(self.table[group as usize])]
     }
 
-    /// Prefetches the data that [`Routes::port`] will read. Control frames between neighbours have
-    /// no route.
+    /// Prefetches the table entry that [`Routes::port`] will read for a packet to `dst()`. Control
+    /// frames between neighbours have no route.
     #[inline]
     pub fn prefetch(&self, dst: impl FnOnce() -> u32) {
         if self.has_formula() {
@@ -331,7 +334,7 @@ impl Routes {
         }
     }
 
-    /// Returns the number of ports on shortest paths to an endpoint; 0 if it is unreachable.
+    /// Returns the number of equal-cost ports to an endpoint; 0 if it is unreachable.
     #[must_use]
     pub fn ways(&self, dst: u32) -> usize {
         let group = self.endpoints.group[dst as usize];
@@ -341,14 +344,14 @@ impl Routes {
         self.sets[self.table[group as usize] as usize].len()
     }
 
-    /// Returns true if this is the first switch of a packet from endpoint `src`.
+    /// Returns true if this switch is the first on the path of packets from endpoint `src`.
     #[inline]
     #[must_use]
     pub fn is_first(&self, src: u32) -> bool {
         self.is_own(src)
     }
 
-    /// Returns the set of equal-cost ports to an endpoint, as an index into `sets`. Returns `None`
+    /// Returns the index in [`Self::sets`] of the equal-cost ports to an endpoint. Returns `None`
     /// if the endpoint is attached to this switch.
     #[inline]
     #[must_use]
@@ -357,8 +360,8 @@ impl Routes {
         (!self.is_own(dst)).then(|| self.table[group as usize] as usize)
     }
 
-    /// Returns the equal-cost ports to an endpoint of another switch; none if it is unreachable or
-    /// attached to this switch.
+    /// Returns the equal-cost ports to an endpoint of another switch. Empty if the endpoint is
+    /// unreachable or attached to this switch.
     #[inline]
     #[must_use]
     pub fn next_hops(&self, dst: u32) -> &[u16] {
@@ -376,7 +379,8 @@ impl Routes {
         group == self.own_group || group >= groups && group - groups == self.own_group
     }
 
-    /// NS3-40: selects a port by the hash of addresses and ports, modulo the number of ports.
+    /// NS3-40: selects an egress port by the hash of IP addresses and UDP ports, modulo the number
+    /// of egress ports.
     fn by_tuple(&self, packet: &Packet, src: u32, n: usize) -> usize {
         let address = &self.endpoints.address;
         let words = [

@@ -1,20 +1,20 @@
-//! Pacing of frames, and shaping of a class to a share of the link, in switches and NICs.
+//! Token bucket for the rate of credits and of other frames in switches and NICs.
 
 use crate::units::Time;
 
-/// Token bucket that permits one frame per gap on average, and a burst after an idle time.
+/// Token bucket that permits one frame per `gap_ps` on average, and a burst after an idle time.
 // XP-02
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bucket {
     gap_ps: Time,
-    /// Maximum time by which frames may be ahead of the mean pace.
+    /// Maximum time by which frames may be sent before their time at the mean rate.
     slack_ps: Time,
-    /// Time at which the next frame is due at the mean pace.
+    /// Time of the next frame at the mean rate.
     next_ps: Time,
 }
 
 impl Bucket {
-    /// Creates a bucket for one frame per gap, and at most `burst` frames at once.
+    /// Creates a bucket that permits one frame per `gap_ps`, and at most `burst` frames at once.
     pub fn new(gap_ps: Time, burst: u16) -> Self {
         Self {
             gap_ps,
@@ -23,7 +23,7 @@ impl Bucket {
         }
     }
 
-    /// Returns the earliest time of the next frame.
+    /// Returns the earliest time at which the next frame may be sent.
     #[inline]
     pub const fn opens_ps(&self) -> Time {
         self.next_ps.saturating_sub(self.slack_ps)

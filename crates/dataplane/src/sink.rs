@@ -1,4 +1,4 @@
-//! Calls of a state machine (switch or NIC) to its driver.
+//! Calls from a switch or NIC to its driver, the program that calls it (simulator or live switch).
 
 use crate::classes::ClassSet;
 use crate::event::{EventSet, NodeEvent};
@@ -11,15 +11,15 @@ use crate::wait::Wait;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum DropCause {
-    /// The shared pool, and the headroom if there is one, had no room.
+    /// The shared pool of the buffer, and the headroom if there is one, had no room.
     Buffer = 0,
-    /// The egress queue or port exceeded its dynamic threshold.
+    /// The egress queue or port exceeded its buffer threshold.
     EgressThreshold = 1,
     /// No route leads to the destination.
     NoRoute = 2,
     /// The link lost the packet.
     Link = 3,
-    /// The queue of credits was full.
+    /// The queue for credits of receivers was full.
     CreditLimit = 4,
 }
 
@@ -28,42 +28,42 @@ pub const DROP_CAUSES: usize = 5;
 
 /// Interface of the driver (the simulator or the live switch).
 pub trait Sink {
-    /// Requests a transmission: `port` may have a new packet to send.
+    /// Requests a call of `transmit` as soon as the link of `port` is free.
     fn kick(&mut self, port: u16);
-    /// Schedules a call of `timer` at `at`. A node has one such timer. Of several requests the
-    /// earliest counts.
+    /// Schedules a call of `timer` at `at`. A node has one such timer: the earliest requested time
+    /// counts.
     fn wake(&mut self, at: Time);
     /// Reports a packet that was dropped. `port` is its egress port, or `None` if it had no route.
     fn dropped(&mut self, packet: &Packet, port: Option<u16>, cause: DropCause);
-    /// Schedules a call of `timer` at `at` with `what`, which is not 0, in addition to `wake`. It
-    /// cannot be cancelled.
+    /// Schedules a call of `called` at `at` with the argument `what`, which is not 0. Unlike with
+    /// `wake`, each request causes a call. A request cannot be cancelled.
     fn call(&mut self, at: Time, what: u32);
-    /// Offers the record of a dropped packet. Returns true if the driver keeps it and returns it
-    /// later to the NIC that sent it ([`Nic::returned`](crate::nic::Nic::returned)), false if it
-    /// must be freed.
+    /// Offers a dropped packet to the driver. Returns true if the driver keeps the packet and
+    /// passes it later to the NIC that sent it ([`Nic::returned`](crate::nic::Nic::returned)).
+    /// Returns false if the caller must free the packet.
     fn keep(&mut self, _id: PacketId, _cause: DropCause) -> bool {
         false
     }
-    /// Returns 64 random bits from the node's own stream.
+    /// Returns 64 random bits from the random generator of the node.
     fn draw(&mut self) -> u64;
-    /// Returns a random number in [0, 1) for a decision with a probability.
+    /// Returns a uniform random number in [0, 1).
     fn unit(&mut self) -> f64 {
         (self.draw() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
-    /// Reports that a PFC frame at `port`, or the end of a pause time, changed the set of paused
-    /// classes from `before` to `after`. The two can be equal.
+    /// Reports that a PFC frame arrived at `port` or that a pause time ended. `before` and `after`
+    /// are the sets of paused classes. They can be equal.
     fn pfc_received(&mut self, port: u16, before: ClassSet, after: ClassSet);
-    /// Reports a PFC frame that arrived at `port`. `on` is true if it pauses or continues to pause
-    /// at least one class, false if it resumes.
+    /// Reports a PFC frame that arrived at `port`. `on` is true if the frame pauses a class or
+    /// prolongs its pause, false if it resumes.
     fn pfc_frame_received(&mut self, _port: u16, _on: bool) {}
     /// Returns true if the driver observes events of one of these kinds. A node checks this before
     /// it creates an event that takes time to create.
     fn wants(&self, _kinds: EventSet) -> bool {
         false
     }
-    /// Reports an event to the observers of the driver. A driver without observers ignores it.
+    /// Reports an event to the observers of the driver (statistics). By default it is ignored.
     fn event(&mut self, _event: NodeEvent) {}
-    /// Reports the reason for which a flow waits from now on (NICs only). It may be the same as
+    /// Reports the reason why a flow waits from now on (NICs only). The reason may be the same as
     /// before.
     #[inline]
     fn flow_waits(&mut self, flow: &FlowStart, wait: Wait) {

@@ -1,8 +1,8 @@
 //! Hashes of flows by their source host, as in the simulator of BFC's authors.
 //!
-//! A packet has one hash. Switches use it to select its path and its entry in the flow table. Here
-//! its upper bits select the entry. Its lower bits are those of the flow's hash and select the
-//! path.
+//! Switches use the one hash of a packet to select its path and its entry in the flow table. Here
+//! the upper bits of the hash depend on the source and select the entry. The lower bits are those
+//! of the flow's hash and select the path.
 
 use std::collections::BTreeMap;
 
@@ -14,15 +14,16 @@ use crate::config::{Classify, SlotBy, SwitchConfig};
 pub struct SourceHashes {
     /// Flow-table entries per egress port.
     entries: u32,
-    /// Flows that each host has started.
+    /// Number of flows that each host has started.
     started: BTreeMap<u32, u32>,
 }
 
 impl SourceHashes {
-    /// The first ephemeral port.
+    /// First ephemeral source port.
     const FIRST_PORT: u32 = 49_153;
 
-    /// Returns the hash generator for switches whose flow table has entries by source, else `None`.
+    /// Returns the hash generator if the flow table of the switches selects entries by source
+    /// ([`SlotBy::Source`]), else `None`.
     #[must_use]
     pub fn of<H>(config: &SwitchConfig<H>) -> Option<Self> {
         let Classify::Dynamic { table, .. } = config.classify else {
@@ -34,8 +35,8 @@ impl SourceHashes {
         })
     }
 
-    /// Returns the hash of the next flow of host `src`. `port` is its source port, if it is known,
-    /// and `hash` its own hash.
+    /// Returns the hash for the packets of the next flow of host `src`. `port` is the source port,
+    /// if known. `hash` is the hash of the flow's identity.
     pub fn next(&mut self, src: u32, port: Option<u16>, packets: u32, hash: u32) -> u32 {
         let started = self.started.entry(src).or_default();
         let port = port.map_or(Self::FIRST_PORT.wrapping_add(*started), u32::from);
@@ -55,8 +56,9 @@ impl SourceHashes {
     }
 }
 
-/// Returns the IPv4 address of a host. Each link of the topology has a network of 256 addresses.
-/// Its switch has the first and its host the second address. The hosts' links are numbered first.
+/// Returns the IPv4 address of a host in the simulator of BFC's authors. Each link has a network of
+/// 256 addresses: the switch has the first address and the host the second. The links of hosts have
+/// the first networks.
 const fn address(host: u32) -> u32 {
     (10 << 24) | ((host / 254 + 1) << 16) | ((host % 254 + 1) << 8) | 2
 }

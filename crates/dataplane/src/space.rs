@@ -1,6 +1,6 @@
-//! Space of a packet in the buffer, and bytes of an ingress there.
+//! Space of a packet in the buffer (pool or headroom), and bytes of an ingress in each.
 
-/// Space that stores an accepted packet.
+/// Space of the buffer in which an accepted packet is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Space {
     /// The reserve of the ingress, or the shared pool if the reserve is full.

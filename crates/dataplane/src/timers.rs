@@ -1,4 +1,4 @@
-//! Timers of a node, in the order of expiry.
+//! Timers of a switch or NIC, in the order of expiry.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,8 +7,8 @@ use crate::prefetch::prefetch;
 use crate::sink::Sink;
 use crate::units::Time;
 
-/// Timers that have not expired. `K` identifies a timer. Timers that expire at the same time are in
-/// the order of `K`.
+/// Timers that have not expired. `K` identifies a timer. Timers that expire at the same time are
+/// returned in the order of `K`.
 #[derive(Clone, Debug)]
 pub(crate) struct Timers<K>(BinaryHeap<Reverse<(Time, K)>>);
 
@@ -19,7 +19,7 @@ impl<K: Ord> Default for Timers<K> {
 }
 
 impl<K: Copy + Ord> Timers<K> {
-    /// Sets a timer. Schedules a call of the node if it is the first timer.
+    /// Sets a timer. Schedules a call of the node if this timer is the first to expire.
     pub fn set<S: Sink>(&mut self, at: Time, timer: K, sink: &mut S) {
         if self.first().is_none_or(|first| (at, timer) < first) {
             sink.wake(at);
@@ -27,12 +27,12 @@ impl<K: Copy + Ord> Timers<K> {
         self.add(at, timer);
     }
 
-    /// Sets a timer. The caller schedules the call of the node.
+    /// Sets a timer. The caller must schedule the call of the node.
     pub fn add(&mut self, at: Time, timer: K) {
         self.0.push(Reverse((at, timer)));
     }
 
-    /// Returns the first timer and its expiry.
+    /// Returns the time of the timer that expires first, and this timer.
     #[inline]
     pub fn first(&self) -> Option<(Time, K)> {
         self.0.peek().map(|first| first.0)
@@ -49,7 +49,7 @@ impl<K: Copy + Ord> Timers<K> {
         self.0.pop();
     }
 
-    /// Moves the first timer to the time `at`.
+    /// Changes the time of the first timer to `at`.
     pub fn postpone(&mut self, at: Time) {
         if let Some(mut first) = self.0.peek_mut() {
             first.0.0 = at;
@@ -62,8 +62,8 @@ impl<K: Copy + Ord> Timers<K> {
         first.inspect(|_| self.pop())
     }
 
-    /// Like [`Self::expired`]. Schedules a call of the node for the first timer if it has not
-    /// expired.
+    /// Like [`Self::expired`], but schedules a call of the node at the time of the first timer if
+    /// it has not expired.
     pub fn due<S: Sink>(&mut self, now: Time, sink: &mut S) -> Option<K> {
         let (at, timer) = self.first()?;
         if at > now {

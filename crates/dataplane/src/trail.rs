@@ -1,8 +1,9 @@
 //! Recorded paths of data packets, for ACKs that return on the same path (rule in
 //! `specs/floodgate-code.md`).
 //!
-//! Each switch records the ingress port of a data packet. The packet's record becomes the ACK. On
-//! the return path each switch removes its own entry and uses it as egress port.
+//! Each switch appends the ingress port of a data packet to the path in the packet. The ACK keeps
+//! this path, because it reuses the memory of the packet. On the return path each switch removes
+//! the last port and uses it as egress port of the ACK.
 
 /// Maximum number of switches on a recorded path.
 pub const LONGEST: usize = 15;
@@ -15,13 +16,13 @@ pub struct Trail {
 }
 
 impl Trail {
-    /// Clears the path, at the first switch.
+    /// Clears the path. The first switch of a packet calls this.
     pub const fn clear(&mut self) {
         self.count = 0;
     }
 
-    /// Records that the packet arrived through `port`. Entries beyond the maximum are not recorded.
-    /// ACKs of such packets use their normal route there.
+    /// Records that the packet arrived by ingress `port`. Ports beyond [`LONGEST`] are not
+    /// recorded, and the ACK uses its normal route at those switches.
     // FGC-32
     pub fn push(&mut self, port: u16) {
         if let Some(place) = self.ports.get_mut(usize::from(self.count)) {

@@ -1,4 +1,4 @@
-//! Time and rates. Time is an integer number of picoseconds. A byte at 100 Gbps takes exactly 80.
+//! Time and rates. Time is an integer number of picoseconds: at 100 Gbps a byte takes exactly 80.
 
 /// Picoseconds since the start of the run.
 pub type Time = u64;
@@ -19,7 +19,7 @@ pub struct Rate {
     bps: u64,
     /// Picoseconds per byte if that is a whole number, else 0.
     ps_per_byte: u64,
-    /// True if serialisation times are rounded down to nanoseconds; `ps_per_byte` is 0 then.
+    /// True if serialisation times are rounded down to whole nanoseconds. `ps_per_byte` is 0 then.
     cut: bool,
 }
 
@@ -45,8 +45,7 @@ pub fn cut_serialisation_ps(bytes: u64, bps: u64) -> Time {
 }
 
 impl Rate {
-    /// Creates a rate in bits per second. Panics at 0, which the reader of the configuration
-    /// refuses first.
+    /// Creates a rate in bits per second. Panics at 0, which the scenario check refuses earlier.
     #[must_use]
     pub const fn from_bps(bps: u64) -> Self {
         assert!(bps > 0, "a link needs a rate above zero");
@@ -86,15 +85,15 @@ impl Rate {
         self.bps
     }
 
-    /// Returns the picoseconds per byte if that is a whole number of 32 bits and times are not
-    /// rounded. A serialisation time is then a product.
+    /// Returns the picoseconds per byte if this is a whole number of at most 32 bits, so that
+    /// serialisation times are exact products.
     #[must_use]
     pub fn whole_ps_per_byte(self) -> Option<u32> {
         u32::try_from(self.ps_per_byte).ok().filter(|ps| *ps > 0)
     }
 
-    /// Returns the serialisation time of `bytes`, in picoseconds: ceil(bits · 10¹² / rate), unless
-    /// it is rounded down.
+    /// Returns the serialisation time of `bytes` in picoseconds: ceil(bits · 10¹² / rate). For a
+    /// rate of [`Self::cut`] it is rounded down to nanoseconds instead.
     #[inline]
     #[must_use]
     pub fn serialisation_ps(self, bytes: u64) -> Time {
@@ -107,7 +106,7 @@ impl Rate {
         }
     }
 
-    /// Returns the bytes sent in `ps` picoseconds, rounded down.
+    /// Returns the number of bytes sent in `ps` picoseconds at this rate, rounded down.
     #[inline]
     #[must_use]
     pub const fn bytes_in(self, ps: Time) -> u64 {

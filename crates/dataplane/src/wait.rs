@@ -1,4 +1,5 @@
-//! Reasons why a flow does not send, reported by its NIC to a driver that records delay breakdowns.
+//! Reasons why a flow does not send. Its NIC reports them to a simulation that records delay
+//! breakdowns.
 
 use crate::units::Time;
 
@@ -6,22 +7,23 @@ use crate::units::Time;
 // BLM-11
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
-    /// The flow may send, but other flows use the port or its class may not send.
+    /// The flow may send, but other flows use the port, or its class is paused or lacks credit.
     Turn,
-    /// Pacing until this time, then the turn of the flow.
+    /// The flow waits for its pacing time, which is given here. From then on the reason is `Turn`.
     Pace(Time),
     /// The window is full.
     Window,
-    /// All data are sent, and replies are outstanding. Data sent after this wait replace lost data.
+    /// All data were sent, and ACKs are outstanding. Data sent after this wait are retransmissions.
     Answers,
-    /// A timeout ended the wait, which was caused by a loss.
+    /// A retransmission timeout ended the wait, so a loss caused it.
     TimedOut,
-    /// Its queue at the NIC, or the flow itself, is paused. The number identifies the pause.
+    /// Its queue at the NIC, or the flow itself, is paused. Contains the number of the queue or the
+    /// flow ID.
     Paused(u32),
     /// Its destination is paused.
     Destination,
     /// The receiver must permit it to send, by credits, grants or pulls.
     Receiver,
-    /// The links to its receiver are down.
+    /// No path leads to its receiver, because links are down.
     Reach,
 }

@@ -1,7 +1,8 @@
-//! PFC watchdog of SONiC: it detects a class that stays paused too long (a storm), and the switch
-//! then drops or sends the packets of this class. The rules are in `specs/pfc-watchdog.md`.
+//! PFC watchdog of SONiC: it detects a class that stays paused too long (a PFC storm). The switch
+//! then drops the packets of this class, or sends them although the class is paused. The rules are
+//! in `specs/pfc-watchdog.md`.
 //!
-//! This file has the parameters, timers and counters. `gate.rs` applies them to pauses, and
+//! This file has the parameters, timers and counters. `gate.rs` begins and ends storms, and
 //! `switch/storm.rs` drops packets.
 
 use crate::classes::{ClassSet, MAX_CLASSES, classes_of};
@@ -41,12 +42,12 @@ impl WatchdogConfig {
     /// Name in scenarios, and name of the table of its parameters.
     pub const NAME: &'static str = "watchdog";
 
-    /// The value of `guard` that selects it.
+    /// Value of the scenario key `guard` that selects the watchdog.
     pub const WORDS: &[Word<Self>] = &[Word::new(Self::NAME, Self::PARAMS, |values| {
         Ok(Self::read(values))
     })];
 
-    /// Returns the longest time that the watchdog waits before it acts.
+    /// Returns the maximum time from the last pause frame until the watchdog ends a storm.
     #[must_use]
     pub const fn patience_ps(&self) -> Time {
         self.detection_ps + self.restoration_ps
@@ -82,11 +83,12 @@ pub struct StormCounters {
     pub sent: u64,
 }
 
-/// Watchdog of a switch.
+/// PFC watchdog of a switch.
 #[derive(Debug)]
 pub(crate) struct Watchdog {
     config: WatchdogConfig,
-    /// Paused class: the time at which a storm begins. Class in a storm: the time at which it ends.
+    /// For a paused class, the time at which a storm begins. For a class in a storm, the time at
+    /// which the storm ends.
     timers: Deadlines,
     /// Counters per port and class.
     counters: Vec<[StormCounters; MAX_CLASSES]>,
@@ -101,8 +103,8 @@ impl Watchdog {
         }
     }
 
-    /// Records that the neighbour at a port pauses or resumes classes, or that their pauses
-    /// expired. `storms` has the classes of the port that are in a storm.
+    /// Records that the neighbour at a port pauses (`on`) or resumes classes, or that pauses
+    /// expired. `storms` contains the classes of the port that are in a storm.
     // PFCWD-01: a pause starts a stopped timer, and a resume stops it; PFCWD-04: a pause prolongs a
     // storm
     pub fn pause_changed(
@@ -123,7 +125,7 @@ impl Watchdog {
         }
     }
 
-    /// Starts the timer of a class: of its restoration in a storm, else of detection.
+    /// Starts the timer of a class: for the end of a storm if `in_storm`, else for its detection.
     pub fn start_timer(&mut self, now: Time, port: u16, class: u8, in_storm: bool) {
         let after_ps = match in_storm {
             true => self.config.restoration_ps,

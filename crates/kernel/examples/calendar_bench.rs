@@ -1,4 +1,4 @@
-//! Measures the cost of one pop and one push of a calendar in ns, with time steps as in a network.
+//! Measures the time of one pop and one push of a calendar, in ns, with times as in a network.
 //!
 //! `cargo run --release -p backwater-kernel --example calendar_bench [SHIFT]...` measures wheels
 //! with buckets of 2^SHIFT ps. Without an argument it uses the default shift.
@@ -17,14 +17,14 @@ const TIMER: u32 = 1;
 /// Pattern of the events.
 #[derive(Clone, Copy, PartialEq)]
 enum Load {
-    /// A busy network. Frames of several sizes cross links of 1 µs or are serialised (about 80 ns).
+    /// A busy network: events after 1 µs (link delays) or about 80 ns (serialisation of frames).
     /// One pending event in eight is a timer of 10 µs to 10 ms.
     Busy,
-    /// All hosts send full frames in step, so each instant has many events.
+    /// All hosts send full frames at the same times, so each instant has many events.
     Lockstep,
 }
 
-/// A table of time steps, so that drawing one costs almost no time.
+/// A table of random times between push and pop of an event, so that a draw takes little time.
 struct Deltas {
     frames: Vec<u64>,
     timers: Vec<u64>,
@@ -65,7 +65,7 @@ impl Deltas {
     }
 }
 
-/// Fills a calendar with `pending` events, warms it up, and measures pop and push.
+/// Fills a calendar with `pending` events, and returns the mean time of a pop and a push in ns.
 fn nanoseconds<C: Calendar>(mut calendar: C, pending: u32, load: Load) -> f64 {
     let epoch = Instant::now();
     let mut deltas = Deltas::new(load);

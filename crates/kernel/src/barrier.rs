@@ -1,10 +1,11 @@
-//! A barrier at which threads that share a run wait for each other between two windows of time.
+//! A barrier at which the threads of a run wait for each other between two windows of simulated
+//! time.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// A thread that should reach the barrier has stopped.
+/// Error of a wait: a thread that should reach the barrier has stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Broken;
 
@@ -19,12 +20,12 @@ impl std::error::Error for Broken {}
 /// A reusable barrier for a fixed number of threads. // KER-12
 ///
 /// A thread that arrives early first spins for a short while and then sleeps. Spinning is usually
-/// enough because windows are short. A thread that spins for long would take a processor from the
-/// threads that work.
+/// enough, because the simulated windows are short. Longer spinning would keep a processor from
+/// threads that still simulate.
 #[derive(Debug)]
 pub struct Barrier {
     parties: u32,
-    /// Number of times that an early thread checks for the end of the round before it sleeps.
+    /// Number of times that a waiting thread checks if all have arrived before it sleeps.
     spins: u32,
     arrived: AtomicU32,
     round: AtomicU32,
@@ -70,7 +71,7 @@ impl Barrier {
         }
         let mut asleep = self.lock();
         *asleep += 1;
-        // The last thread changes the round before it takes this lock, so no wake-up is lost.
+        // The last thread changes `round` before it acquires this lock, so no wake-up is lost.
         while !self.is_over(round) {
             asleep = self
                 .wake

@@ -1,9 +1,9 @@
-//! The digest: 64 bits that identify the trajectory of a run (KER-08).
+//! The digest: a 64-bit hash of all events of a run (KER-08).
 //!
-//! Each entity (a link, a flow...) has a running hash. [`fold`] adds each of the entity's events to
+//! Each entity (a link, a flow...) has a running hash. [`fold`] adds each event of the entity to
 //! this hash, in the order of the events. At the end a [`Digest`] combines the hashes. The result
-//! does not depend on the order of the entities, so the digests of partitions can be added in any
-//! order.
+//! does not depend on the order of the entities. So the digests of network partitions, which
+//! threads simulate, can be added in any order.
 //!
 //! ```
 //! use kernel::{Digest, digest::fold};
@@ -18,15 +18,15 @@ use std::fmt;
 
 use crate::random::mix64;
 
-/// The multiplier is odd, and its ones and zeros are well spread.
+/// Multiplier of [`fold`]: an odd number whose one bits are well spread.
 const FACTOR: u64 = 0xd6e8_feb8_6659_fd93;
-/// This constant is added so that a word of zero changes a hash of zero.
+/// Addend of [`fold`], so that a word of zero changes a hash of zero.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Returns the hash after one more word. A hash starts at 0.
+/// Returns the running hash after one more 64-bit word of an event. A hash starts at 0.
 ///
 /// For a fixed hash the function is a bijection of the word, and for a fixed word a bijection of
-/// the hash. So two histories that differ in exactly one word have different hashes.
+/// the hash. So two sequences of words that differ in exactly one word have different hashes.
 #[inline]
 #[must_use]
 pub const fn fold(hash: u64, word: u64) -> u64 {
@@ -36,13 +36,12 @@ pub const fn fold(hash: u64, word: u64) -> u64 {
         .rotate_left(32)
 }
 
-/// The combined hash of any number of entities. The default is the digest of no entity.
+/// The combined hash of any number of entities. The default is the digest without entities.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Digest(pub u64);
 
 impl Digest {
-    /// Adds the hash of one entity. Each entity needs its own id, because the digest depends on
-    /// which entity has which hash.
+    /// Adds the hash of the entity with the ID `entity`. Each entity must have a different ID.
     #[inline]
     pub const fn add(&mut self, entity: u64, hash: u64) {
         let name = mix64(entity.wrapping_add(STEP));
@@ -51,7 +50,7 @@ impl Digest {
 }
 
 impl FromIterator<(u64, u64)> for Digest {
-    /// Combines pairs of entity and hash.
+    /// Combines pairs of entity ID and hash.
     fn from_iter<I: IntoIterator<Item = (u64, u64)>>(pairs: I) -> Self {
         let mut digest = Self::default();
         for (entity, hash) in pairs {
@@ -87,7 +86,8 @@ mod tests {
         assert_eq!(Digest(0xbeef).to_string(), "000000000000beef");
     }
 
-    /// KER-08: the order within an entity matters, but the order of entities does not.
+    /// KER-08: the digest depends on the order of the words of an entity, but not on the order of
+    /// the entities.
     #[test]
     fn order_matters_only_within() {
         assert_ne!(hash(&[1, 2]), hash(&[2, 1]));
@@ -96,8 +96,7 @@ mod tests {
         assert_eq!(forward, backward);
     }
 
-    /// KER-08: the digest depends on which entity has which hash, also if histories are equal or
-    /// empty.
+    /// KER-08: the digest depends on the ID of each entity, also if hashes are equal or 0.
     #[test]
     fn a_digest_depends_on_the_ids_of_entities() {
         let of = |pairs: &[(u64, u64)]| pairs.iter().copied().collect::<Digest>();
@@ -107,7 +106,7 @@ mod tests {
         assert_ne!(of(&[(0, 0), (1, 0)]), of(&[(0, 0)]));
     }
 
-    /// Zeros count: histories of zeros with different lengths have different hashes.
+    /// Sequences of zeros with different lengths have different hashes.
     #[test]
     fn zeros_count() {
         let mut seen: Vec<u64> = (0..1_000).map(|n| hash(&vec![0; n])).collect();

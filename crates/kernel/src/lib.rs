@@ -1,15 +1,14 @@
-//! Discrete-event kernel: time, order of events, random numbers and digests. It has no notion of
-//! networks.
+//! Discrete-event kernel: time, order of events, random numbers and digests. It does not depend on
+//! what is simulated.
 //!
-//! - [`calendar`] holds pending [`Event`]s and pops them in an order that depends only on their
-//!   content. [`Wheel`] is the fast calendar. [`Naive`] is the simple one against which it is
-//!   tested.
+//! - [`calendar`] stores pending [`Event`]s and pops them in an order that depends only on their
+//!   content. [`Wheel`] is the fast calendar. [`Naive`] is a simple calendar for tests of `Wheel`.
 //! - [`random`] provides counter-based [`Stream`]s, one per seed, entity and purpose.
 //! - [`Fifo`] pops the events of one instant in the order of scheduling, and [`mrg`] is the random
-//!   number generator of ns-3. Both serve to reproduce runs of ns-3.
-//! - [`digest`] keeps a running hash per entity and combines these hashes into a [`Digest`].
+//!   number generator of ns-3. They serve to reproduce runs of ns-3.
+//! - [`digest`] computes a running hash per entity and combines these hashes into a [`Digest`].
 //! - [`small_sort`] sorts a few values.
-//! - [`Barrier`] synchronises the threads that share a run.
+//! - [`Barrier`] synchronises the threads of a run.
 //!
 //! The crate reads no clock and starts no thread. Its results do not depend on addresses, on the
 //! order of a hash map or on the mathematical library of the system. The same calls give the same

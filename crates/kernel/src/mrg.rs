@@ -1,5 +1,5 @@
-//! MRG32k3a, the random number generator of L'Ecuyer that ns-3 uses, with its jumps between
-//! streams.
+//! MRG32k3a, the random number generator of L'Ecuyer that ns-3 uses, with jumps from one stream to
+//! the next.
 //!
 //! Sources: P. L'Ecuyer, *Good parameters and implementations for combined multiple recursive
 //! random number generators*, 1999; R. Simard et al., *An object-oriented random-number package
@@ -13,9 +13,10 @@ const A12: u64 = 1_403_580;
 const A13: u64 = 810_728;
 const A21: u64 = 527_612;
 const A23: u64 = 1_370_589;
-/// 1 / (M1 + 1), with the digits of the publication.
+/// 1 / (M1 + 1), with as many digits as in the publication.
 const NORM: f64 = 2.328_306_549_295_728e-10;
-/// Streams are 2^`STREAM_EXPONENT` steps apart, and substreams 2^`SUBSTREAM_EXPONENT` steps.
+/// Consecutive streams start 2^`STREAM_EXPONENT` numbers apart in the sequence of the generator,
+/// and consecutive substreams of a stream 2^`SUBSTREAM_EXPONENT` numbers.
 const STREAM_EXPONENT: u32 = 127;
 const SUBSTREAM_EXPONENT: u32 = 76;
 
@@ -47,7 +48,7 @@ fn apply(a: &Matrix, v: &Vector, m: u64) -> Vector {
     })
 }
 
-/// Returns `a` to the power 2^`exponent`.
+/// Returns the matrix `a` to the power 2^`exponent`, modulo `m`.
 fn square_repeatedly(a: &Matrix, exponent: u32, m: u64) -> Matrix {
     (0..exponent).fold(*a, |a, _| multiply(&a, &a, m))
 }
@@ -64,11 +65,11 @@ fn power(a: &Matrix, mut exponent: u64, m: u64) -> Matrix {
     result
 }
 
-/// Returns the first number of each of many consecutive streams. // KER-10
+/// Generator that returns the first number of each of many consecutive streams. // KER-10
 ///
-/// The replayed ns-3 program creates a new random variable for every draw. Each variable takes the
-/// next stream, and the program draws one number from it. The run number selects a substream in
-/// each stream.
+/// The replayed ns-3 program creates a new random variable for every draw. Each variable uses the
+/// next stream, and the program draws one number from this stream. The run number selects a
+/// substream in each stream.
 #[derive(Clone, Debug)]
 pub struct StreamHeads {
     /// State at the start of the selected substream of the next stream.
@@ -78,7 +79,8 @@ pub struct StreamHeads {
 }
 
 impl StreamHeads {
-    /// Starts at stream number `first`, for `seed` and `run` (both are 1 by default in ns-3).
+    /// Creates a generator that starts at stream number `first`. In ns-3 the defaults of `seed` and
+    /// `run` are 1.
     #[must_use]
     pub fn new(seed: u32, run: u64, first: u64) -> Self {
         let streams = |step, m| square_repeatedly(step, STREAM_EXPONENT, m);
@@ -95,7 +97,7 @@ impl StreamHeads {
         }
     }
 
-    /// Returns the first number of the next stream, in (0, 1), and moves on by one stream.
+    /// Returns the first number, in (0, 1), of the next stream.
     pub fn next_unit(&mut self) -> f64 {
         let x = (A12 * self.x[1] + (M1 - A13) * self.x[0] % M1) % M1;
         let y = (A21 * self.y[2] + (M2 - A23) * self.y[0] % M2) % M2;
@@ -130,7 +132,7 @@ mod tests {
         assert!((first - 0.127_011_122_046_577).abs() < 1e-14, "{first}");
     }
 
-    /// KER-10: one jump over many streams and many jumps over one stream give the same state.
+    /// KER-10: a jump over n streams and n jumps over one stream lead to the same state.
     #[test]
     fn streams_follow_each_other() {
         let mut stepped = StreamHeads::new(1, 1, 0);

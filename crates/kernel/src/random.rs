@@ -1,9 +1,9 @@
 //! Counter-based random streams: one per (seed, entity, purpose).
 //!
-//! A draw depends only on the key of its stream and on the number of draws before it. So a new
-//! stream elsewhere never changes the numbers of this one (KER-07).
+//! A draw depends only on the key of its stream and on the number of earlier draws from this
+//! stream. So an additional stream never changes the numbers of existing streams (KER-07).
 
-/// The purpose of a stream. Different purposes of one entity have independent numbers.
+/// The purpose of a random stream. Streams of one entity for different purposes are independent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Purpose {
@@ -11,7 +11,7 @@ pub enum Purpose {
     Switch = 1,
     /// Sizes of flows.
     Sizes = 2,
-    /// Gaps between arrivals.
+    /// Times between arrivals of flows.
     Arrivals = 3,
     /// Sources and destinations of flows.
     Pairs = 4,
@@ -23,9 +23,9 @@ pub enum Purpose {
     Test = 7,
     /// Losses of frames on a link.
     Link = 8,
-    /// Random extra time of computations.
+    /// Random additional duration of computations in a workload.
     Noise = 9,
-    /// Choice of slow ranks.
+    /// Selection of the slow ranks of a workload.
     SlowRanks = 10,
     /// Placement of ranks on hosts.
     Placement = 11,
@@ -33,7 +33,8 @@ pub enum Purpose {
     Failures = 20,
 }
 
-/// Mixes the bits of `z`. This is the finaliser of SplitMix64: a bijection with full avalanche.
+/// Mixes the bits of `z` with the finaliser of SplitMix64: a bijection in which each input bit
+/// affects all output bits.
 #[inline]
 #[must_use]
 pub const fn mix64(mut z: u64) -> u64 {
@@ -52,7 +53,8 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Returns the stream of `entity` (a node, a traffic source...) for `purpose` under `seed`.
+    /// Creates the stream for this seed of the run, entity (a node, a traffic source...) and
+    /// purpose.
     #[must_use]
     pub const fn new(seed: u64, entity: u64, purpose: Purpose) -> Self {
         let a = mix64(seed.wrapping_add(GOLDEN));
@@ -74,7 +76,8 @@ impl Stream {
         (self.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// Draws a number in `0..n` by multiply-shift, with a bias of at most 2^-64. `n` must not be 0.
+    /// Draws a number in `0..n`, which must not be empty. The probability of each number differs
+    /// from 1/n by at most 2^-64.
     #[inline]
     pub const fn below(&mut self, n: u64) -> u64 {
         ((self.next_u64() as u128 * n as u128) >> 64) as u64
@@ -85,9 +88,9 @@ impl Stream {
         -libm::log(1.0 - self.unit())
     }
 
-    /// Draws from the standard normal distribution, with the polar method of Marsaglia. The method
-    /// also yields a second value. It is discarded so that each draw depends only on the position
-    /// in the stream.
+    /// Draws from the standard normal distribution, with the polar method of Marsaglia. The second
+    /// value of the method is discarded, so that each draw depends only on the position in the
+    /// stream.
     pub fn normal(&mut self) -> f64 {
         loop {
             let x = 2.0 * self.unit() - 1.0;
@@ -117,8 +120,8 @@ mod tests {
         (mean, values.iter().map(square).sum::<f64>() / DRAWS as f64)
     }
 
-    /// KER-07: the numbers of a stream are part of the product, because every digest depends on
-    /// them. The expected values come from a second implementation, in another language.
+    /// KER-07: the numbers of a stream must not change between versions, because every digest
+    /// depends on them. The expected values come from a second implementation, in another language.
     #[test]
     fn known_answers() {
         assert_eq!(mix64(1), 0x5692_161d_100b_05e5);
@@ -177,7 +180,7 @@ mod tests {
     }
 
     /// Chi-square test over 256 cells, within a stream and across the streams of adjacent entities.
-    /// A fair generator exceeds 340 once in 3,000 cases.
+    /// A uniform generator exceeds 340 once in 3,000 cases.
     #[test]
     fn uniform() {
         let chi_square = |mut draw: Box<dyn FnMut() -> u64>| {
@@ -213,7 +216,8 @@ mod tests {
         assert!((0..DRAWS).all(|_| stream.exponential() >= 0.0));
     }
 
-    /// Means and variances lie within five standard errors of the expected values.
+    /// Means and variances of the distributions lie within five standard errors of the expected
+    /// values.
     #[test]
     fn moments() {
         let mut stream = Stream::new(5, 5, Purpose::Test);

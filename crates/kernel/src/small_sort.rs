@@ -5,8 +5,8 @@ pub const FEW: usize = 8;
 
 /// Sorts at most [`FEW`] values by ascending key. The sort is stable.
 ///
-/// For each value it counts how many values come before it. Counting needs no branches; a processor
-/// could not predict the comparisons of a usual sort.
+/// The position of a value is the number of values that sort before it. This count needs no
+/// branches, whereas a processor cannot predict the comparisons of a usual sort.
 #[inline]
 pub fn order_few<T: Copy, K: Copy + Ord>(values: &mut [T], key: impl Fn(T) -> K) {
     let Some(&first) = values.first() else {

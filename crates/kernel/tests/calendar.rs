@@ -4,10 +4,10 @@ use kernel::{Calendar, Event, Naive, Wheel, phase};
 use proptest::prelude::*;
 
 const SHIFTS: [u32; 6] = [0, 4, 7, 10, 13, 32];
-/// Half of the range of time. Overflows of sums would show here.
+/// Half of the maximum time. Tests start here to find overflows of sums.
 const LATE_PS: u64 = u64::MAX / 2;
 
-/// One call of a driver. Times are relative to the last popped event.
+/// A call, or several calls, of a calendar. Times are relative to the last popped event.
 #[derive(Clone, Debug)]
 enum Operation {
     Push {
@@ -24,20 +24,21 @@ enum Operation {
     Peek {
         ahead_ps: u64,
     },
-    /// Pops the remaining events of the instant of the last popped event.
+    /// Pops the remaining events that have the time of the last popped event.
     Instant,
-    /// Pops up to `count` events at any time.
+    /// Pops up to `count` events, without a limit of time.
     Drain {
         count: usize,
     },
-    /// Pops everything before a limit, then pushes at the limit.
+    /// Pops all events before a limit, then pushes an event at the limit.
     Window {
         ahead_ps: u64,
         id: u32,
     },
 }
 
-/// Time spans of all magnitudes: zero, within a bucket, and across buckets, blocks and levels.
+/// Generates time spans of all magnitudes: zero, within a bucket, and across buckets, blocks and
+/// levels of the wheel.
 fn span_ps() -> impl Strategy<Value = u64> {
     prop_oneof![
         2 => Just(0),
@@ -63,7 +64,7 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// Applies operations to a calendar and records all results.
+/// Applies operations to a calendar and returns all results.
 fn replay(calendar: &mut impl Calendar, start_ps: u64, operations: &[Operation]) -> Vec<Seen> {
     let mut last = Event::new(start_ps, phase::TIMER, 0, 0);
     let mut seen = Vec::new();
@@ -131,7 +132,7 @@ enum Seen {
     Length(usize),
 }
 
-/// The order of events, computed without the packed key of the calendars.
+/// Returns the sort key of an event, computed without the packed key of the calendars.
 fn rank(event: &Event) -> (u64, u32, u32, u32) {
     (event.time, event.phase(), event.tie(), event.arg())
 }
@@ -190,7 +191,7 @@ proptest! {
     }
 }
 
-/// KER-02: the phases of one instant come in order, and ids ascend within a phase.
+/// KER-02: the phases of one instant are popped in order, and ids ascend within a phase.
 #[test]
 fn phases_of_an_instant() {
     let phases = [
@@ -226,7 +227,7 @@ fn phases_of_an_instant() {
     assert_eq!(order, expected);
 }
 
-/// KER-03: under a periodic load each of `n` links comes first equally often.
+/// KER-03: under a periodic load, each of the links is first equally often.
 #[test]
 fn no_link_is_favoured() {
     let instants = 40_000u64;
@@ -277,8 +278,8 @@ fn limit_holds_the_cursor() {
     }
 }
 
-/// KER-05: a peek without a limit moves far events to the near level, but earlier pushes stay
-/// legal.
+/// KER-05: a peek without a limit moves far events to the near level, but pushes of earlier events
+/// stay legal.
 #[test]
 fn push_before_a_peeked_event() {
     let mut wheel = Wheel::default();
@@ -329,7 +330,7 @@ fn push_into_the_current_instant() {
     );
 }
 
-/// KER-06: a stale timer that was pushed twice is popped twice in a row.
+/// KER-06: an event that was pushed twice is popped twice in a row.
 #[test]
 fn twins() {
     let mut wheel = Wheel::default();
@@ -360,7 +361,7 @@ fn upcoming_lists_the_next_events() {
     assert_eq!(hints, drain(&mut wheel));
 }
 
-/// Pushing into the past is a bug of the caller. Debug builds detect it.
+/// Debug builds panic if an event is pushed with a time before the last popped event.
 #[test]
 #[cfg(debug_assertions)]
 #[should_panic(expected = "is before 1000 ps")]
@@ -371,8 +372,8 @@ fn a_push_into_the_past_panics() {
     wheel.push(Event::new(999, phase::TIMER, 0, 0));
 }
 
-/// Pushing a million events of one instant into the current bucket takes no quadratic time. With
-/// quadratic time this test would take minutes.
+/// A million events of one instant in the current bucket do not take quadratic time. With quadratic
+/// time this test would take minutes.
 #[test]
 fn bursts_are_not_quadratic() {
     let mut wheel = Wheel::default();

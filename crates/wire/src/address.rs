@@ -5,12 +5,12 @@ use core::net::{Ipv4Addr, Ipv6Addr};
 use crate::error::Unfit;
 use crate::ip::Ends;
 
-/// Number of endpoints with distinct IPv4 addresses: those in 10.0.0.0/8.
+/// Maximum number of endpoints with IPv4 addresses, which are in 10.0.0.0/8.
 pub const V4_ENDPOINTS: u32 = 1 << 24;
-/// Prefix of the IPv6 addresses of endpoints. The last 32 bits are the number of the endpoint.
+/// Prefix of the IPv6 addresses of endpoints. The last 32 bits are the index of the endpoint.
 const V6_PREFIX: [u8; 12] = [0xfd, 0x42, 0x57, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 
-/// Returns the addresses of both endpoints of a packet.
+/// Returns the IP addresses of source and destination. `src` and `dst` are endpoint indices.
 pub(crate) fn ends(is_v6: bool, src: u32, dst: u32) -> Result<Ends, Unfit> {
     if is_v6 {
         return Ok(Ends::V6 {
@@ -36,7 +36,8 @@ fn v6(endpoint: u32) -> Ipv6Addr {
     octets.into()
 }
 
-/// Returns the numbers of both endpoints, or `None` if an address does not belong to an endpoint.
+/// Returns the endpoint indices of source and destination addresses, or `None` if an address does
+/// not belong to an endpoint.
 pub(crate) fn endpoints(ends: &Ends) -> Option<(u32, u32)> {
     match ends {
         Ends::V4 { from, to } => {

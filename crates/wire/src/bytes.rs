@@ -1,4 +1,4 @@
-//! A reader and a writer of bytes, each with a position.
+//! A reader and a writer of header fields in a byte buffer.
 
 use crate::error::{Fault, Malformed, Unfit};
 
@@ -10,20 +10,21 @@ pub(crate) struct Reader<'a> {
     at: usize,
 }
 
-/// A number in network byte order.
+/// An unsigned integer that is encoded in network byte order.
 pub(crate) trait Number: Copy + Into<u64> {
     fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed>;
     fn write(self, out: &mut Writer<'_>) -> Result<(), Unfit>;
 }
 
-/// Reads or writes the fields of a header in order, so that one function defines both directions.
+/// Reads or writes the fields of a header in order. One function can then define both the parser
+/// and the writer of a header.
 pub(crate) trait Fields {
     type Error;
 
     /// Reads the next field into `value`, or writes `value`.
     fn field<N: Number>(&mut self, value: &mut N) -> Result<(), Self::Error>;
 
-    /// Checks a field that was read. Fields that are written are valid.
+    /// Checks the field that was read last, which has `bytes` bytes. Does nothing when writing.
     fn require(
         &self,
         _holds: bool,
@@ -44,7 +45,8 @@ impl Fields for Reader<'_> {
         Ok(())
     }
 
-    /// Checks a condition on the field that was read last and has `bytes` bytes.
+    /// Returns an error unless `holds`, a condition on the field that was read last. The field has
+    /// `bytes` bytes.
     fn require(
         &self,
         holds: bool,
@@ -124,7 +126,7 @@ impl<'a> Reader<'a> {
         &self.all[self.at..]
     }
 
-    /// Number of bytes read so far.
+    /// Returns the number of bytes read so far.
     pub const fn at(&self) -> usize {
         self.at
     }
@@ -138,7 +140,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Writes into a buffer of the caller.
+/// Writes a frame into a buffer of the caller.
 #[derive(Debug)]
 pub struct Writer<'a> {
     buffer: &'a mut [u8],
@@ -146,12 +148,12 @@ pub struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    /// Starts at the beginning of `buffer`.
+    /// Creates a writer that starts at the beginning of `buffer`.
     pub const fn new(buffer: &'a mut [u8]) -> Self {
         Self { buffer, at: 0 }
     }
 
-    /// Number of bytes written so far.
+    /// Returns the number of bytes written so far.
     #[must_use]
     pub const fn written(&self) -> usize {
         self.at
@@ -183,12 +185,12 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Writes zeros until `bytes` bytes are written in total.
+    /// Writes zeros until the frame has at least `bytes` bytes.
     pub(crate) fn pad_to(&mut self, bytes: usize) -> Result<(), Unfit> {
         self.zeros(bytes.saturating_sub(self.at))
     }
 
-    /// Returns the bytes written since position `from`, for changes.
+    /// Returns the bytes written from position `from` on, for changes.
     pub(crate) fn since(&mut self, from: usize) -> &mut [u8] {
         &mut self.buffer[from..self.at]
     }

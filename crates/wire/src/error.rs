@@ -1,8 +1,8 @@
-//! Errors: bytes that are not a valid frame, and records that do not fit a frame.
+//! Errors: bytes that are not a valid frame, and packets that cannot be encoded as a frame.
 
 use thiserror::Error;
 
-/// Bytes that are not a frame of a known format.
+/// Error of parsing: the bytes are not a frame of a known format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("{header}, byte {at}: {fault}")]
 pub struct Malformed {
@@ -15,7 +15,7 @@ pub struct Malformed {
 }
 
 impl Malformed {
-    /// Creates the error of a field with an unknown value, or a value that contradicts other
+    /// Creates the error for a field with an unknown value, or a value that contradicts other
     /// fields.
     pub(crate) fn value(
         header: &'static str,
@@ -34,7 +34,7 @@ impl Malformed {
     }
 }
 
-/// An error in a header.
+/// Kind of an error in a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Fault {
     /// The bytes end too early.
@@ -60,12 +60,12 @@ pub enum Fault {
     Checksum {
         /// Checksum in the frame.
         found: u32,
-        /// Checksum of the bytes.
+        /// Checksum computed from the bytes.
         expected: u32,
     },
 }
 
-/// A record that does not fit a frame, or a buffer that is too small.
+/// Error of encoding: a packet that no frame can carry, or a buffer that is too small.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Unfit {
     /// The buffer for the frame is too small.
@@ -74,20 +74,20 @@ pub enum Unfit {
         /// Size of the buffer in bytes.
         given: usize,
     },
-    /// A value is larger than its field.
+    /// A value of the packet is larger than the field of the frame.
     #[error("{field} is {value}; a frame carries at most {most}")]
     Value {
         /// Name of the field.
         field: &'static str,
-        /// Value of the record.
+        /// Value in the packet.
         value: u64,
         /// Largest value that fits.
         most: u64,
     },
-    /// A frame between neighbours that has no wire format.
+    /// A control frame between neighbours of a type without wire format.
     #[error("no format for the frame between neighbours {identity:#06x}")]
     Frame {
-        /// Identity of the frame in its record.
+        /// Type of the frame: `Frame::IDENTITY` in the dataplane.
         identity: u16,
     },
 }

@@ -10,7 +10,7 @@ use crate::error::{Malformed, Unfit};
 /// MAC address of a port.
 pub type Mac = [u8; 6];
 
-/// EtherTypes of frames.
+/// EtherTypes that Backwater uses.
 pub mod ether_type {
     /// IPv4.
     pub const IPV4: u16 = 0x0800;
@@ -20,7 +20,7 @@ pub mod ether_type {
     pub const IPV6: u16 = 0x86dd;
     /// MAC control: pause frames.
     pub const CONTROL: u16 = 0x8808;
-    /// Local experimental EtherType 1 (IEEE 802): frames of Backwater between neighbours.
+    /// Local experimental EtherType 1 (IEEE 802): control frames of Backwater between neighbours.
     pub const OURS: u16 = 0x88b5;
 }
 
@@ -30,15 +30,15 @@ pub const SHORTEST: usize = 60;
 /// An 802.1Q tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tag {
-    /// Priority (PCP), 0 to 7. It is the traffic class.
+    /// Priority (PCP), 0 to 7, which equals the traffic class.
     pub priority: u8,
     /// True if the frame may be dropped first (DEI).
     pub drop_eligible: bool,
-    /// VLAN, 0 to 4095. With 0 the tag carries only the priority.
+    /// VLAN ID, 0 to 4095. With 0 the tag carries only the priority.
     pub vlan: u16,
 }
 
-/// The Ethernet header of a frame, with its tag.
+/// The Ethernet header of a frame, with an optional 802.1Q tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ethernet {
     /// Destination address.
@@ -47,7 +47,7 @@ pub struct Ethernet {
     pub from: Mac,
     /// The 802.1Q tag, if any.
     pub tag: Option<Tag>,
-    /// Type of the contents; see [`ether_type`].
+    /// Type of the payload; see [`ether_type`].
     pub ether_type: u16,
 }
 

@@ -1,9 +1,9 @@
 //! The extension header of a flow's packet. It carries the fields that RoCEv2 does not have.
 //!
-//! It follows the transport headers of RoCEv2, before the payload. Messages of receiver-driven
-//! transports consist only of this header. It has a fixed part and optional blocks, in the order of
-//! their bits in `blocks`. A packet has the blocks that the nodes of its scheme read
-//! (docs/wire.md).
+//! The header follows the transport headers of RoCEv2, before the payload. Messages of
+//! receiver-driven transports consist only of this header. It has fixed fields and optional blocks
+//! of fields, in the order of their bits in `blocks`. A packet has the blocks that the nodes of its
+//! scheme read (docs/wire.md).
 
 use dataplane::packet::Kind;
 use dataplane::trail::{self, Trail};
@@ -11,7 +11,7 @@ use dataplane::trail::{self, Trail};
 use crate::bytes::{Fields, Reader, Writer};
 use crate::error::{Malformed, Unfit};
 
-/// Name of the header in errors.
+/// Name of the header in error messages.
 pub(crate) const HEADER: &str = "extension header";
 /// The first two bytes, "BW" in ASCII.
 pub const MAGIC: u16 = 0x4257;
@@ -19,20 +19,20 @@ pub const MAGIC: u16 = 0x4257;
 pub const VERSION: u8 = 1;
 /// UDP port of messages of receiver-driven transports.
 pub const MESSAGE_PORT: u16 = 49_792;
-/// Number of bytes of the fixed part.
+/// Number of bytes of the fixed fields.
 pub const FIXED_BYTES: usize = 24;
 /// Maximum number of bytes of the header.
 pub const MOST_BYTES: usize = FIXED_BYTES + 5 * 4 + 4 * 8 + TRAIL_BYTES;
 
 const TRAIL_BYTES: usize = 2 + 2 * trail::LONGEST;
 
-/// Bits of the field `flags`.
+/// Bits of the header field `flags`.
 mod flags {
     pub const RETRANSMITTED: u8 = 1 << 0;
     pub const INCAST: u8 = 1 << 1;
 }
 
-/// Bits of the field `blocks`.
+/// Bits of the header field `blocks`, one for each optional block of fields.
 mod blocks {
     pub const QUEUE: u16 = 1 << 0;
     pub const LINK_NUMBER: u16 = 1 << 1;
@@ -50,48 +50,49 @@ mod blocks {
 /// The extension header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extension {
-    /// Kind of the packet, for kinds that transport headers do not distinguish. The header contains
-    /// the number of the kind.
+    /// Kind of the packet, because the RoCEv2 headers do not distinguish all kinds.
     pub kind: Kind,
     /// True if the packet is a retransmission.
     pub retransmitted: bool,
-    /// True if the flow belongs to an incast.
+    /// True if the workload labels the flow as incast.
     pub incast: bool,
-    /// Number of the flow.
+    /// ID of the flow.
     pub flow: u32,
-    /// Number of the packet in its flow, or the number that a reply refers to (32 bits).
+    /// Packet number in the flow. In a reply, the packet number that it acknowledges or requests.
     pub number: u32,
-    /// Hash of the flow, or label of its path (32 bits).
+    /// Hash of the flow, or label of its path.
     pub hash: u32,
-    /// Slot of the flow at its sender.
+    /// Slot (index) of the flow in the sender's NIC.
     pub slot: u32,
-    /// Queue of the upstream node in which the packet waited.
+    /// Number of the queue of the packet at the upstream node.
     pub queue: u16,
     /// Priority level that a grant assigns.
     pub level: u16,
-    /// Sequence number that the sender of the link assigned.
+    /// Sequence number that the sender of this link assigned.
     pub link_number: Option<u32>,
-    /// Number of the credit that the packet uses, or a count of packets.
+    /// Sequence number of the credit that the packet uses, or number of packets of the flow that
+    /// need no grant.
     pub credit: u32,
-    /// Start of transmission at the host, ps. A reply repeats the time of the packet that it
-    /// answers.
+    /// Time in ps at which the sender's NIC started to transmit the packet. A reply repeats the
+    /// time of the packet that it answers.
     pub sent_ps: u64,
     /// Remaining payload bytes of the flow.
     pub remaining: u64,
-    /// Time at which the flow was complete or the credit was sent, ps.
+    /// Time in ps at which the flow was complete (reply) or the credit was sent (data).
     pub done_ps: Option<u64>,
-    /// Time that the answered packet spent in the host that sends this reply, ps.
+    /// Processing time in ps of the answered packet in the host that sends this reply.
     pub host_ps: u64,
     /// Ingress ports of the switches on the path so far, so that ACKs can return on the same path.
     pub trail: Option<Trail>,
     /// The receiver has all packets below this number (receiver-driven transports).
     pub arrived_below: u32,
-    /// Marks that the sender's control and switches set; see `dataplane::packet::Arena::marks`.
+    /// Marks that the sender's congestion control and switches set; see
+    /// `dataplane::packet::Arena::marks`.
     pub marks: u8,
 }
 
 impl Extension {
-    /// Returns the bits of the blocks that the header has.
+    /// Returns the bits of the optional blocks that the header has.
     pub(crate) fn blocks(&self) -> u16 {
         let bit = |present: bool, block: u16| if present { block } else { 0 };
         bit(self.queue != 0 || self.level != 0, blocks::QUEUE)
@@ -109,7 +110,7 @@ impl Extension {
     /// Parses the header. Also returns the bytes after it.
     ///
     /// # Errors
-    /// Too few bytes, another version, unknown blocks or flags, or a length that does not match the
+    /// Too few bytes, another version, unknown blocks or flags, or a length that contradicts the
     /// blocks.
     pub fn parse(bytes: &[u8]) -> Result<(Self, &[u8]), Malformed> {
         let mut reader = Reader::new(HEADER, bytes);
@@ -182,7 +183,7 @@ impl Extension {
         Ok(())
     }
 
-    /// Reads or writes the fields after the first eight bytes: the fixed ones, and the blocks.
+    /// Reads or writes all fields after the first eight bytes: fixed fields and optional blocks.
     fn fields<F: Fields>(&mut self, blocks: u16, to: &mut F) -> Result<(), F::Error> {
         for fixed in [
             &mut self.flow,
@@ -231,7 +232,8 @@ impl Extension {
     }
 }
 
-/// Reads or writes the number of ports and all ports. Unused ports are 0.
+/// Reads or writes the ingress ports of a path: their number, then all entries. Unused entries are
+/// 0.
 fn trail_fields<F: Fields>(trail: &mut Trail, to: &mut F) -> Result<(), F::Error> {
     let mut ports = [0; trail::LONGEST];
     ports[..trail.ports().len()].copy_from_slice(trail.ports());

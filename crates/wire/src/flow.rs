@@ -1,5 +1,5 @@
-//! Frames of the packets of flows: IP, UDP, telemetry if any, and RoCEv2 or only the extension
-//! header. docs/wire.md has tables of the fields.
+//! Frames of the packets of flows: IP, UDP, INT if used, and RoCEv2 with the extension header (or
+//! only the extension header). docs/wire.md has tables of the fields.
 
 use dataplane::classes::{CONTROL_CLASS, DATA_CLASS, traffic_class};
 use dataplane::ids::FlowSlot;
@@ -27,12 +27,12 @@ const MOST_PAYLOAD: u16 = 65_000;
 /// priority.
 const CONTROL_DSCP: u8 = 57;
 
-/// Layout of the bytes after the UDP header, not counting telemetry.
+/// Layout of the bytes after the UDP header and INT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
-    /// RoCEv2 with payload, complete or trimmed.
+    /// RoCEv2 data packet, complete or trimmed.
     Data,
-    /// RoCEv2 without payload.
+    /// RoCEv2 without payload: ACK, NAK or CNP.
     Answer,
     /// Only the extension header.
     Message,
@@ -46,24 +46,24 @@ const fn form_of(kind: Kind) -> Form {
     }
 }
 
-/// True if payload follows the headers. A trimmed packet has none.
+/// Returns true if payload follows the headers. A trimmed packet has no payload.
 const fn has_payload(kind: Kind) -> bool {
     matches!(kind, Kind::Data)
 }
 
-/// True if the packet carries the congestion mark of the packet that it answers.
+/// Returns true if packets of this kind echo the ECN mark of the packet that they answer.
 const fn has_echo(kind: Kind) -> bool {
     matches!(kind, Kind::Ack | Kind::Nak)
 }
 
 /// Returns the DSCP of a class: eight times the traffic class of the scenario. The upper three bits
-/// are the priority of the tag.
+/// equal the priority in the 802.1Q tag.
 // SW-03: frames carry the traffic classes of the scenario
 fn dscp_of(class: u8) -> u8 {
     traffic_class(class).map_or(CONTROL_DSCP, |traffic| traffic << 3)
 }
 
-/// Returns the class of a DSCP.
+/// Returns the class of packets with this DSCP.
 const fn class_of(dscp: u8) -> u8 {
     match dscp {
         CONTROL_DSCP => CONTROL_CLASS,
@@ -71,7 +71,7 @@ const fn class_of(dscp: u8) -> u8 {
     }
 }
 
-/// Returns the fields of a packet that the extension header carries.
+/// Returns the extension header of a packet.
 fn extension_of(network: &Network, arena: &Arena, id: PacketId) -> Extension {
     let (packet, cold) = (arena.hot(id), arena.cold(id));
     let kind = packet.kind();
@@ -159,8 +159,7 @@ pub(crate) fn encode(
         checksum: 0,
     };
     if form != Form::Message {
-        // The iCRC does not cover telemetry, because the receiver removes telemetry before it
-        // checks.
+        // The iCRC does not cover INT, because the receiver removes INT before it checks the iCRC.
         udp.bytes = datagram(out.written() - transport + UDP_BYTES + ICRC_BYTES)?;
         ip.payload_bytes = udp.bytes;
         let mut plain = [0; 40];
@@ -182,14 +181,14 @@ pub(crate) fn encode(
     out.pad_to(SHORTEST)
 }
 
-/// Checks a UDP length. It must also fit the total length of an IPv4 datagram.
+/// Checks a UDP length and returns it. With the IPv4 header it must fit the 16-bit total length.
 fn datagram(bytes: usize) -> Result<u16, Unfit> {
     let most = u64::from(u16::MAX) - 20;
     Unfit::check("the length of the datagram", bytes as u64, most).map(|bytes| bytes as u16)
 }
 
-/// Writes the INT stack of a packet, if any. Returns the UDP port of the frame; `plain_port` is the
-/// port without telemetry.
+/// Writes the INT stack of a packet, if it has one. Returns the UDP port of the frame. `plain_port`
+/// is the UDP port of a packet without INT.
 fn emit_telemetry(
     network: &Network,
     plain_port: u16,
@@ -211,7 +210,7 @@ fn emit_telemetry(
     Ok(MD_PORT)
 }
 
-/// Writes the headers after UDP and telemetry, and the payload.
+/// Writes the headers that follow UDP and INT, and then the payload.
 fn emit_transport(
     network: &Network,
     arena: &Arena,
@@ -247,7 +246,8 @@ fn emit_transport(
     Ok(())
 }
 
-/// Returns the headers of data. A trimmed packet looks like the middle of a write without payload.
+/// Returns the RoCEv2 headers of a data packet. A trimmed packet is encoded as a middle packet of
+/// an RDMA write, without payload.
 fn data_headers(packet: &Packet, cold: &Cold) -> (Bth, Option<Reth>) {
     let whole = has_payload(packet.kind());
     let first = whole && packet.psn == 0;
@@ -302,7 +302,7 @@ fn aeth(packet: &Packet) -> Aeth {
 
 // --- Decoding ---
 
-/// Parses the bytes after the Ethernet header and allocates the record of the packet.
+/// Parses the bytes after the Ethernet header and stores the packet in the arena.
 pub(crate) fn decode(
     network: &Network,
     ether_type: u16,
@@ -343,8 +343,8 @@ pub(crate) fn decode(
     if let Some(trail) = header.trail {
         *arena.trail_mut(id) = trail;
     }
-    // Reject blocks that such a packet does not have in this network. The kind may differ: if a
-    // foreign switch trimmed the packet, the header still has the kind of data.
+    // Reject optional blocks that such a packet does not have in this network. The kind may differ:
+    // if a foreign switch trimmed the packet, its extension header still contains `Kind::Data`.
     let own = extension_of(network, arena, id);
     if header
         != (Extension {
@@ -360,7 +360,7 @@ pub(crate) fn decode(
     Ok(id)
 }
 
-/// Checks the protocol and the addresses. Returns the endpoints.
+/// Checks the protocol and the addresses. Returns the endpoint indices of source and destination.
 fn check_ip(network: &Network, ip: &Ip) -> Result<(u32, u32), Malformed> {
     let wrong =
         |at, field, found: u8, expected| Malformed::value("IP header", at, field, found, expected);
@@ -375,8 +375,8 @@ fn check_ip(network: &Network, ip: &Ip) -> Result<(u32, u32), Malformed> {
     endpoints(&ip.ends).ok_or_else(|| wrong(12, "address", 0, expected))
 }
 
-/// Parses the telemetry of a datagram with this UDP port. Returns the stack, the port without
-/// telemetry, and the bytes after the telemetry.
+/// Parses the INT of a datagram with this UDP port. Returns the INT stack if there is one, the
+/// original UDP port, and the bytes after INT.
 fn parse_telemetry<'a>(
     network: &Network,
     port: u16,
@@ -398,7 +398,7 @@ fn parse_telemetry<'a>(
     }
 }
 
-/// Checks the iCRC of a packet whose telemetry has `telemetry` bytes.
+/// Checks the iCRC of a packet whose INT has `telemetry` bytes.
 fn check_icrc(
     ip: &Ip,
     header: &[u8],
@@ -432,10 +432,10 @@ fn check_icrc(
     })
 }
 
-/// Contents found after the UDP header and telemetry.
+/// Parsed headers after UDP and INT.
 struct Found {
     kind: Kind,
-    /// The bit BECN of the BTH.
+    /// BECN bit of the BTH (backward congestion notification).
     backward: bool,
     ack_requested: bool,
     payload: u16,
@@ -443,7 +443,7 @@ struct Found {
 }
 
 impl Found {
-    /// Returns the record of the packet.
+    /// Returns the packet in the form that the arena stores.
     fn record(&self, network: &Network, ip: &Ip, src: u32, dst: u32) -> (Packet, Cold) {
         let (kind, header) = (self.kind, &self.extension);
         let marked = match has_echo(kind) {
@@ -486,7 +486,7 @@ impl Found {
     }
 }
 
-/// Parses RoCEv2 without its iCRC. `cut` is true if a foreign switch has trimmed the packet.
+/// Parses a RoCEv2 packet without its iCRC. `cut` is true if a foreign switch has trimmed it.
 fn parse_roce(bytes: &[u8], cut: bool) -> Result<Found, Malformed> {
     let (bth, rest) = Bth::parse(bytes)?;
     let wrong = |field, found, expected| Err(Malformed::value("BTH", 0, field, found, expected));
@@ -538,7 +538,8 @@ fn parse_roce(bytes: &[u8], cut: bool) -> Result<Found, Malformed> {
     })
 }
 
-/// Parses the bytes of a write after the headers of RoCEv2.
+/// Parses the bytes of an RDMA write after the RoCEv2 headers. `cut` is true if a foreign switch
+/// has trimmed the packet.
 fn parse_write(bth: &Bth, rest: &[u8], cut: bool) -> Result<(Kind, u16, Extension), Malformed> {
     let wrong = |field, found, expected| Err(Malformed::value("BTH", 0, field, found, expected));
     let (extension, payload) = Extension::parse(rest)?;
@@ -559,7 +560,7 @@ fn parse_write(bth: &Bth, rest: &[u8], cut: bool) -> Result<(Kind, u16, Extensio
     Ok((kind, bytes as u16, extension))
 }
 
-/// Parses a message of a receiver-driven transport, or a notice from a switch.
+/// Parses a message of a receiver-driven transport, or a congestion notification from a switch.
 fn parse_message(bytes: &[u8]) -> Result<Found, Malformed> {
     let (extension, _) = Extension::parse(bytes)?;
     let kind = extension.kind;

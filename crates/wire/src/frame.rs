@@ -1,8 +1,8 @@
-//! Conversion of packet records to frames and back.
+//! Conversion of packet records (packets of the dataplane in memory) to frames and back.
 //!
 //! A frame carries the fields that the node at the other end of the link reads. The other fields of
-//! a record are local to the node that stores it. docs/wire.md has tables of both. Payloads are
-//! zeros, because the dataplane has no contents.
+//! a packet record are local to the node that stores it. docs/wire.md has tables of both kinds of
+//! fields. Payloads are zeros, because the dataplane does not store payload bytes.
 
 use dataplane::packet::{Arena, Cold, PacketId};
 
@@ -15,10 +15,11 @@ use crate::neighbour::{self, pfc};
 use crate::network::{Link, Network};
 use crate::pause::Pause;
 
-/// Size of a buffer that any frame fits.
+/// Size of a buffer in bytes that is sufficient for every frame.
 pub const MOST_BYTES: usize = 1 << 17;
 
-/// Returns the MAC address of a port: a locally administered address that contains both numbers.
+/// Returns the MAC address of a port: a locally administered address that contains the node ID and
+/// the port number.
 #[must_use]
 pub const fn mac(node: u32, port: u16) -> Mac {
     let (node, port) = (node.to_be_bytes(), port.to_be_bytes());
@@ -29,8 +30,8 @@ pub const fn mac(node: u32, port: u16) -> Mac {
 /// in bytes, without the frame check sequence.
 ///
 /// # Errors
-/// The buffer is too small, a value does not fit its field, or the frame between neighbours has no
-/// format.
+/// The buffer is too small, a value does not fit its field, or a control frame between neighbours
+/// has no wire format.
 pub fn encode(
     link: &Link<'_>,
     arena: &Arena,
@@ -62,11 +63,11 @@ pub fn encode(
     Ok(out.written())
 }
 
-/// Parses a frame and allocates its record. The record depends only on the frame and on the
-/// configuration of the network.
+/// Parses a frame and stores the packet in the arena. The packet depends only on the frame and on
+/// the configuration of the network.
 ///
 /// # Errors
-/// The bytes are not a frame that [`encode`] writes. No record is allocated then.
+/// The bytes are not a frame that [`encode`] writes. No packet is stored then.
 pub fn decode(network: &Network, frame: &[u8], arena: &mut Arena) -> Result<PacketId, Malformed> {
     let (ethernet, body) = Ethernet::parse(frame)?;
     match ethernet.ether_type {

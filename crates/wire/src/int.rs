@@ -1,9 +1,9 @@
 //! In-band telemetry (INT) in frames, after the UDP header: in the format of the HPCC paper (§4.1,
 //! Fig. 7), and as INT-MD 2.1.
 //!
-//! The paper places its field before the BTH. It does not define how a receiver recognises the
-//! field. In Backwater the UDP port shows it: [`PAPER_PORT`] or [`MD_PORT`] replaces the port of
-//! RoCEv2.
+//! The HPCC paper places the INT field before the BTH, but does not define how a receiver detects
+//! it. In Backwater the UDP port identifies the format: [`PAPER_PORT`] or [`MD_PORT`] replaces the
+//! port of RoCEv2.
 
 use dataplane::int::wire as paper;
 use dataplane::int::{IntHop, IntStack, Layout, MAX_HOPS};
@@ -11,16 +11,16 @@ use dataplane::int::{IntHop, IntStack, Layout, MAX_HOPS};
 use crate::bytes::{Fields, Reader, Writer};
 use crate::error::{Malformed, Unfit};
 
-/// UDP port of a RoCEv2 packet that has the paper's telemetry before the BTH.
+/// UDP port of a RoCEv2 packet with INT in the format of the HPCC paper before the BTH.
 pub const PAPER_PORT: u16 = 49_790;
-/// UDP port of a packet with INT-MD. Its shim has the original port.
+/// UDP port of a packet with INT-MD. The INT-MD shim contains the original UDP port.
 pub const MD_PORT: u16 = 49_791;
 
-/// Parses the field of the paper: number of hops, pathID, and eight bytes per hop. Also returns the
-/// bytes after it.
+/// Parses an INT field in the format of the HPCC paper: number of hops, pathID, and eight bytes per
+/// hop. Also returns the bytes after it.
 ///
 /// # Errors
-/// Too few bytes, or more hops than a stack can store.
+/// Too few bytes, or more than [`MAX_HOPS`] hops.
 pub fn parse_paper(layout: Layout, bytes: &[u8]) -> Result<(IntStack, &[u8]), Malformed> {
     let mut reader = Reader::new("INT of the paper", bytes);
     let (hops, _) = paper::split_header(reader.u16()?);
@@ -31,8 +31,8 @@ pub fn parse_paper(layout: Layout, bytes: &[u8]) -> Result<(IntStack, &[u8]), Ma
     Ok((stack, reader.rest()))
 }
 
-/// Writes the field of the paper. Values are rounded to the resolution of the format; see
-/// [`Layout::encode`].
+/// Writes an INT field in the format of the HPCC paper. Values are rounded to the resolution of the
+/// format; see [`Layout::encode`].
 ///
 /// # Errors
 /// The buffer is too small.
@@ -46,25 +46,25 @@ pub fn emit_paper(layout: Layout, stack: &IntStack, out: &mut Writer<'_>) -> Res
 
 /// Fields of INT-MD 2.1 (P4.org, In-band Network Telemetry) as Backwater uses them.
 mod md {
-    /// Type of the shim: INT-MD after a UDP port.
+    /// Type in the shim header: INT-MD, with the original UDP port in the shim.
     pub const TYPE: u8 = 0x14;
-    /// Number of words of the header without its shim.
+    /// Number of 32-bit words of the INT-MD header, without the shim.
     pub const HEADER_WORDS: usize = 3;
-    /// Instruction bit of the egress time, 8 bytes, here in ps.
+    /// Instruction bit for the egress time stamp (8 bytes), which Backwater writes in ps.
     pub const EGRESS_TIME: u16 = 1 << (15 - 5);
-    /// Domain id of Backwater, "BW" in ASCII.
+    /// Domain ID of Backwater, "BW" in ASCII.
     pub const DOMAIN: u16 = 0x4257;
-    /// Domain instruction: bytes that the port had sent, 8 bytes.
+    /// Domain instruction: counter of bytes sent by the port (8 bytes).
     pub const SENT_BYTES: u16 = 1 << 15;
-    /// Domain instruction: bytes in the queues of the port, and its rate in 10⁶ bit/s; 4 bytes
-    /// each.
+    /// Domain instruction: bytes in the queues of the port (4 bytes), and its rate in 10⁶ bit/s
+    /// (4 bytes).
     pub const QUEUE_AND_RATE: u16 = 1 << 14;
-    /// Number of words of one hop with these three instructions.
+    /// Number of 32-bit words of one hop with these three instructions.
     pub const HOP_WORDS: usize = 6;
 }
 
-/// Parses INT-MD of Backwater's domain: shim, header, and the hops, newest first. Returns the UDP
-/// port that the packet had without INT, its stack, and the bytes after it.
+/// Parses INT-MD of Backwater's domain: shim, header, and hops (last hop first). Returns the
+/// original UDP port of the packet, the INT stack, and the bytes after INT-MD.
 ///
 /// # Errors
 /// Too few bytes, another type, version or domain, or contradictory lengths.
@@ -118,8 +118,9 @@ pub fn parse_md(bytes: &[u8]) -> Result<(u16, IntStack, &[u8]), Malformed> {
     Ok((port, IntStack::new(path, &hops[..count]), reader.rest()))
 }
 
-/// Writes a stack as INT-MD with the UDP port that the packet has without INT. `growing` is true if
-/// switches add hops, and false on the way back. The flags of the domain contain the pathID.
+/// Writes an INT stack as INT-MD. `port` is the original UDP port of the packet. `growing` is true
+/// if switches add hops (data), and false on the return path (ACKs). The domain flags contain the
+/// pathID.
 ///
 /// # Errors
 /// The buffer is too small.

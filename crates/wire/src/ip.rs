@@ -13,9 +13,9 @@ use crate::ethernet::ether_type;
 
 /// Values of the two ECN bits (RFC 3168).
 pub mod ecn {
-    /// The ends do not support ECN.
+    /// Sender and receiver do not support ECN.
     pub const NOT_CAPABLE: u8 = 0b00;
-    /// The ends support ECN, ECT(0).
+    /// Sender and receiver support ECN: ECT(0).
     pub const CAPABLE: u8 = 0b10;
     /// Congestion experienced.
     pub const CONGESTION: u8 = 0b11;
@@ -27,7 +27,7 @@ pub const UDP: u8 = 17;
 /// Number of bytes of a UDP header.
 pub const UDP_BYTES: usize = 8;
 
-/// Sender and receiver of a datagram.
+/// IP addresses of the sender and receiver of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ends {
     /// IPv4.
@@ -49,7 +49,7 @@ pub enum Ends {
 /// An IPv4 or IPv6 header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ip {
-    /// Sender and receiver.
+    /// Addresses of sender and receiver.
     pub ends: Ends,
     /// Differentiated services code point, 6 bits.
     pub dscp: u8,
@@ -57,14 +57,14 @@ pub struct Ip {
     pub ecn: u8,
     /// Remaining hops (TTL or hop limit).
     pub hops: u8,
-    /// Protocol of the contents.
+    /// Protocol number of the payload.
     pub protocol: u8,
     /// Number of bytes after the header.
     pub payload_bytes: u16,
 }
 
 impl Ip {
-    /// Number of bytes of the header.
+    /// Returns the number of bytes of the header.
     #[must_use]
     pub const fn header_bytes(&self) -> usize {
         match self.ends {
@@ -73,7 +73,7 @@ impl Ip {
         }
     }
 
-    /// EtherType of the frame.
+    /// Returns the EtherType of frames with this header.
     #[must_use]
     pub const fn ether_type(&self) -> u16 {
         match self.ends {
@@ -82,11 +82,11 @@ impl Ip {
         }
     }
 
-    /// Parses the bytes after an Ethernet header with this type. Also returns the datagram without
-    /// padding.
+    /// Parses the bytes after an Ethernet header with this EtherType. Also returns the payload of
+    /// the datagram without Ethernet padding.
     ///
     /// # Errors
-    /// Too few bytes, a wrong checksum, a fragment, options, or another type.
+    /// Too few bytes, a wrong checksum, a fragment, IP options, or another EtherType.
     pub fn parse(ether_type: u16, bytes: &[u8]) -> Result<(Self, &[u8]), Malformed> {
         let (ip, mut reader) = match ether_type {
             ether_type::IPV4 => Self::parse_v4(bytes)?,
@@ -111,7 +111,7 @@ impl Ip {
         let mut reader = Reader::new("IPv4 header", bytes);
         let raw: [u8; Ipv4Header::MIN_LEN] = reader.take()?;
         let first = raw[0];
-        // Positions count back from the end of the header.
+        // `require` expects the distance of a field from the end of the 20 bytes read so far.
         reader.require(first == 0x45, 20, "version and length", first, "0x45")?;
         let (header, _) = Ipv4Header::from_slice(&raw).expect("it has 20 bytes and no options");
         let fragment = u16::from_be_bytes([raw[6], raw[7]]) & 0xbfff;
@@ -216,14 +216,15 @@ pub struct Udp {
     pub from: u16,
     /// Destination port.
     pub to: u16,
-    /// Number of bytes of header and payload before any trimming.
+    /// Number of bytes of UDP header and payload before any trimming.
     pub bytes: u16,
     /// Checksum. 0 means no checksum.
     pub checksum: u16,
 }
 
 impl Udp {
-    /// Parses the payload of an IP datagram. Also returns the existing part of the UDP payload.
+    /// Parses the payload of an IP datagram. Also returns the UDP payload, which is incomplete if a
+    /// switch has trimmed the datagram.
     ///
     /// # Errors
     /// Too few bytes for the header, an invalid length, or a wrong checksum of a complete datagram.
@@ -253,7 +254,7 @@ impl Udp {
         Ok((udp, payload))
     }
 
-    /// True if `payload` is not the whole payload, because a switch has trimmed the datagram.
+    /// Returns true if `payload` is incomplete, because a switch has trimmed the datagram.
     #[must_use]
     pub const fn is_cut(&self, payload: &[u8]) -> bool {
         payload.len() + UDP_BYTES < self.bytes as usize
@@ -268,7 +269,7 @@ impl Udp {
         }
     }
 
-    /// Returns the checksum for this payload, or `None` if the payload is too long.
+    /// Returns the UDP checksum for this payload, or `None` if the payload is too long.
     #[must_use]
     pub fn checksum_of(self, ip: &Ip, payload: &[u8]) -> Option<u16> {
         let header = self.header();

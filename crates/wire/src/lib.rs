@@ -1,13 +1,14 @@
 //! Wire formats: the frames on a link as bytes.
 //!
-//! The lower layer consists of formats. Each is a type with named fields, a parser, and its source.
-//! [`ethernet`], [`ip`], [`pause`], [`roce`] and [`int`] are published formats. [`extension`] and
-//! [`neighbour`] are formats of Backwater for fields that no published format has. The upper layer,
-//! [`frame`], converts packet records to frames and back.
+//! The lower layer consists of header formats. Each is a type with named fields, a parser and a
+//! writer. [`ethernet`], [`ip`], [`pause`], [`roce`] and [`int`] are published formats.
+//! [`extension`] and [`neighbour`] are formats of Backwater for fields that no published format
+//! has. The upper layer, [`frame`], converts *packet records* (packets of the dataplane in memory)
+//! to frames and back.
 //!
-//! This crate does not allocate memory for a frame, and no input makes it panic. Bytes that cannot
-//! be parsed give [`Malformed`]. Records that cannot be written give [`Unfit`]. docs/wire.md lists
-//! all fields with their positions.
+//! This crate does not allocate memory for a frame, and no input makes it panic. The error is
+//! [`Malformed`] for bytes that cannot be parsed, and [`Unfit`] for packet records that cannot be
+//! written. docs/wire.md lists all fields with their positions.
 
 mod address;
 mod bytes;

@@ -1,20 +1,20 @@
-//! Configuration of a network that both ends of each link have, and addresses of links.
+//! Configuration of the frame formats of a network, and MAC addresses of a link.
 
 use dataplane::int::IntFormat;
 use dataplane::packet::Kind;
 
 use crate::ethernet::Mac;
 
-/// Configuration that all links of a network share, and that both ends of each link have.
+/// Configuration of the frame formats. It must be the same at both ends of all links of a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Network {
     /// True if endpoints have IPv6 addresses, false for IPv4.
     pub v6: bool,
-    /// Format in which switches write telemetry.
+    /// Format of in-band telemetry (INT) in frames.
     pub telemetry: IntFormat,
-    /// True if data packets carry a sequence number of the link's sender.
+    /// True if data packets carry a sequence number that the sender of the link assigned.
     pub link_numbers: bool,
-    /// True if packets carry their trail, so that ACKs return on the path of their packets.
+    /// True if packets carry the ingress ports on their path, so that ACKs return on this path.
     pub trails: bool,
     /// True if PFC pauses expire after their pause time.
     pub timed_pauses: bool,
@@ -22,30 +22,32 @@ pub struct Network {
     pub sizes: Sizes,
 }
 
-/// Sizes of packets on a link in bytes. Nodes use them to count and time packets; a frame may be
-/// shorter or longer. Frames between neighbours, except PFC, carry their own size.
+/// Sizes of packets on a link, in bytes, that nodes use to count bytes and to compute times. An
+/// encoded frame may be shorter or longer. Control frames between neighbours, except PFC, carry
+/// their own size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sizes {
-    /// Headers of data packets, including telemetry.
+    /// Size of the headers of data packets, including INT.
     pub data_header: u16,
-    /// ACKs and NAKs.
+    /// Size of ACKs and NAKs.
     pub reply: u16,
-    /// CNPs.
+    /// Size of CNPs.
     pub notification: u16,
-    /// Trimmed packets.
+    /// Size of trimmed packets.
     pub trimmed: u16,
-    /// Credits, grants and pulls.
+    /// Size of credits, grants and pulls.
     pub grant: u16,
-    /// Requests.
+    /// Size of requests of receiver-driven transports.
     pub request: u16,
-    /// Notices from switches.
+    /// Size of congestion notifications from switches.
     pub notice: u16,
-    /// PFC pause frames.
+    /// Size of PFC pause frames.
     pub pause: u16,
 }
 
 impl Sizes {
-    /// Returns the size of a packet on a link. `payload` is the payload of a data packet.
+    /// Returns the size of a packet on a link in bytes. `payload` is the number of payload bytes of
+    /// a data packet.
     pub(crate) const fn of(&self, kind: Kind, payload: u16) -> u16 {
         match kind {
             Kind::Ack | Kind::Nak => self.reply,
@@ -59,13 +61,13 @@ impl Sizes {
     }
 }
 
-/// One direction of a link.
+/// One direction of a link: the frame formats and the MAC addresses.
 #[derive(Clone, Copy, Debug)]
 pub struct Link<'a> {
-    /// Configuration of the network.
+    /// Configuration of the frame formats.
     pub network: &'a Network,
-    /// Address of the sending port.
+    /// MAC address of the sending port.
     pub from: Mac,
-    /// Address of the receiving port.
+    /// MAC address of the receiving port.
     pub to: Mac,
 }

@@ -4,7 +4,7 @@ use crate::bytes::{Fields, Reader, Writer};
 use crate::error::{Malformed, Unfit};
 use crate::ethernet::{Ethernet, Mac, SHORTEST, ether_type};
 
-/// Destination address of all pause frames: the neighbour on the link.
+/// Destination MAC address of all pause frames. Switches do not forward frames to this address.
 pub const TO: Mac = [0x01, 0x80, 0xc2, 0x00, 0x00, 0x01];
 
 /// Opcode of a pause of all traffic (802.3x).
@@ -12,17 +12,17 @@ pub const GLOBAL: u16 = 0x0001;
 /// Opcode of a pause per priority (PFC).
 pub const PRIORITY: u16 = 0x0101;
 
-/// A frame that pauses or resumes the neighbour.
+/// Content of a standard frame that pauses or resumes the neighbour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pause {
-    /// Pauses all traffic for `quanta`; 0 resumes. PFC ports ignore it.
+    /// Pauses all traffic (802.3x). PFC ports ignore this frame.
     Global {
-        /// Pause time in quanta. One quantum is the time of 512 bits on the link.
+        /// Pause time in quanta; 0 resumes. One quantum is the time of 512 bits on the link.
         quanta: u16,
     },
-    /// Pauses some priorities (PFC).
+    /// Pauses or resumes some priorities (PFC).
     Priority {
-        /// Bitmap of the priorities that the frame concerns.
+        /// Bitmap of the priorities that the frame pauses or resumes.
         enabled: u8,
         /// Pause time of each priority in quanta; 0 resumes.
         quanta: [u16; 8],

@@ -10,22 +10,22 @@ pub const PORT: u16 = 4791;
 pub const BTH_BYTES: usize = 12;
 /// Number of bytes of an iCRC.
 pub const ICRC_BYTES: usize = 4;
-/// Number of zeros after the BTH of a CNP.
+/// Number of zero bytes after the BTH of a CNP.
 pub const CNP_BYTES: usize = 16;
 
-/// Opcodes of a BTH: reliable connections (RC) and CNP.
+/// Opcodes of a BTH: RDMA writes and ACKs of reliable connections (RC), and CNP.
 pub mod opcode {
-    /// First packet of a write; a RETH follows.
+    /// First packet of an RDMA write; a RETH follows.
     pub const WRITE_FIRST: u8 = 0x06;
-    /// A middle packet of a write.
+    /// Middle packet of an RDMA write.
     pub const WRITE_MIDDLE: u8 = 0x07;
-    /// Last packet of a write.
+    /// Last packet of an RDMA write.
     pub const WRITE_LAST: u8 = 0x08;
-    /// The only packet of a write; a RETH follows.
+    /// Only packet of an RDMA write; a RETH follows.
     pub const WRITE_ONLY: u8 = 0x0a;
     /// Acknowledgement; an AETH follows.
     pub const ACKNOWLEDGE: u8 = 0x11;
-    /// Congestion notification (CNP); 16 zeros follow.
+    /// Congestion notification packet (CNP); 16 zero bytes follow.
     pub const CNP: u8 = 0x81;
 }
 
@@ -41,13 +41,14 @@ pub struct Bth {
     pub solicited: bool,
     /// Migrated (M).
     pub migrated: bool,
-    /// Number of zeros after the payload, 0 to 3, so that it fills whole words.
+    /// Number of zero bytes after the payload, 0 to 3, so that the payload fills 32-bit words.
     pub pad: u8,
     /// Partition key.
     pub partition: u16,
-    /// Forward congestion notification (FECN): this packet met congestion.
+    /// Forward congestion notification (FECN): this packet experienced congestion.
     pub forward: bool,
-    /// Backward congestion notification (BECN): a packet in the other direction met congestion.
+    /// Backward congestion notification (BECN): a packet in the other direction experienced
+    /// congestion.
     pub backward: bool,
     /// Queue pair of the receiver, 24 bits.
     pub queue_pair: u32,
@@ -207,10 +208,11 @@ fn crc(crc: u32, bytes: &[u8]) -> u32 {
     })
 }
 
-/// Computes the invariant CRC of a packet. It covers the fields that no switch may change; other
-/// fields count as ones. The packet carries the CRC with the lowest byte first.
+/// Computes the invariant CRC (iCRC) of a packet. Fields that switches may change are replaced by
+/// ones. The packet carries the CRC with the lowest byte first.
 ///
-/// `ip` is the IPv4 or IPv6 header. `transport` is the part from the BTH to the end of the padding.
+/// `ip` is the IPv4 or IPv6 header. `transport` has the bytes from the BTH to the end of the
+/// padding.
 #[must_use]
 pub fn icrc(ip: &[u8], udp: &[u8; 8], transport: &[u8]) -> u32 {
     let mut masked = [0xff; 40];

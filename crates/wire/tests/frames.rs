@@ -1,7 +1,7 @@
 //! Writes one frame of each kind to `frames.pcap`, and the expected fields to `frames.json`.
 //!
-//! Other programs are tested against these files (`python/tests/test_wire.py`). With UPDATE_DOCS=1
-//! this test writes the files, otherwise it compares them.
+//! `python/tests/test_wire.py` checks that other programs (Wireshark) read these files as expected.
+//! With UPDATE_DOCS=1 this test writes the files, otherwise it compares them with its output.
 
 #[allow(dead_code)]
 use std::fmt::Write as _;
@@ -19,7 +19,7 @@ use dataplane::packet::{Arena, Cold, Frame, Kind, Location, Packet, Stamp, flag}
 use wire::frame::MOST_BYTES;
 use wire::{Network, encode};
 
-/// A packet, and the expected fields of its frame: names of Wireshark's fields with values.
+/// A packet, and the expected names and values of the fields of its frame in Wireshark.
 struct Sample {
     name: &'static str,
     network: Network,
@@ -96,7 +96,7 @@ fn flow(name: &'static str, kind: Kind, opcode: Option<u64>) -> Sample {
     }
 }
 
-/// Creates a frame between neighbours with the expected fields.
+/// Creates a control frame between neighbours with the expected fields.
 fn near(
     name: &'static str,
     packet: Packet,
@@ -240,7 +240,7 @@ fn flows() -> Vec<Sample> {
     let mut header = flow("header of a trimmed packet", Kind::Header, Some(0x07));
     let mut returned = flow("header on its way back", Kind::Returned, Some(0x07));
     for cut in [&mut header, &mut returned] {
-        // The remaining bytes: UDP, BTH, extension header with queue, sent and remaining, iCRC.
+        // Sizes of UDP, BTH, extension header (fixed fields, queue, sent, remaining) and iCRC.
         let left = 8 + 12 + 24 + 4 + 8 + 8 + 4;
         cut.fields
             .extend(expect(&[("udp.length", left), ("ip.len", 20 + left)]));
@@ -439,7 +439,7 @@ fn check_file(name: &str, expected: &[u8]) {
 #[test]
 fn files_have_one_frame_of_each_kind() {
     let samples: Vec<Sample> = flows().into_iter().chain(neighbours()).collect();
-    // The classic pcap format with nanoseconds.
+    // File header of the classic pcap format with nanosecond time stamps.
     let mut pcap = Vec::new();
     for word in [0xa1b2_3c4d_u32, 4 << 16 | 2, 0, 0, 65_535, 1] {
         pcap.extend(word.to_le_bytes());

@@ -1,5 +1,5 @@
-//! Round trips: the fields that a frame carries are unchanged after encoding and decoding, and no
-//! other field appears.
+//! Round trips: the fields of a packet that a frame carries are unchanged after encoding and
+//! decoding, and all other fields have their defaults.
 
 use crate::common::{
     self, FRAMES, KINDS, Random, any, flow_packet, link, mutate, neighbour, network, repair,
@@ -27,7 +27,7 @@ fn cross(network: &Network, arena: &mut Arena, id: PacketId) -> PacketId {
     decode(network, &place[..bytes], arena).unwrap()
 }
 
-/// Returns the fields of a flow's packet that a frame carries, following the table in docs/wire.md.
+/// Returns a flow's packet with only the fields that a frame carries, by the table in docs/wire.md.
 fn carried(network: &Network, packet: &Packet, cold: &Cold) -> (Packet, Cold) {
     let kind = packet.kind();
     let data = matches!(kind, Kind::Data | Kind::Header | Kind::Returned);
@@ -116,7 +116,8 @@ fn frames_between_neighbours_are_unchanged() {
     }
 }
 
-/// Every frame that a scheme declares has a format. `neighbour` creates one of each type.
+/// Every control frame that a scheme declares has a wire format. `neighbour` creates one of each
+/// type.
 #[test]
 fn all_frames_between_neighbours_are_tested() {
     let mut random = Random::new(3);
@@ -143,7 +144,7 @@ fn all_frames_between_neighbours_are_tested() {
         .map(|text| text.matches("impl Frame for").count())
         .iter()
         .sum();
-    // Each scheme of links declares two by a macro.
+    // Each of the two link schemes declares two frame types by a macro, which is not counted.
     assert_eq!(
         declared + 4,
         FRAMES as usize,
@@ -151,7 +152,8 @@ fn all_frames_between_neighbours_are_tested() {
     );
 }
 
-/// A scheme from another crate needs no format of its own.
+/// Control frames of a scheme from another crate are unchanged after a round trip, although the
+/// scheme defines no wire format.
 #[test]
 fn frames_of_schemes_from_other_crates_are_unchanged() {
     let mut random = Random::new(5);
@@ -290,8 +292,8 @@ fn the_icrc_covers_what_it_should() {
     }
 }
 
-/// A network has one format of telemetry, because records of 8 bytes cannot represent INT-MD
-/// exactly.
+/// A frame with another INT format than that of the network is refused, because records of 8 bytes
+/// cannot represent INT-MD exactly.
 #[test]
 fn telemetry_of_the_other_form_is_refused() {
     let exact = Network {
@@ -323,7 +325,8 @@ fn telemetry_of_the_other_form_is_refused() {
     }
 }
 
-/// A network has one version of IP, because the endpoint numbers of IPv6 may not fit IPv4.
+/// A frame with another version of IP than that of the network is refused, because endpoint indices
+/// of IPv6 may be too large for IPv4.
 #[test]
 fn the_other_version_of_ip_is_refused() {
     let six = Network {
@@ -375,7 +378,7 @@ fn a_standard_pause_is_read_and_one_without_a_record_is_refused() {
     let mixed = read_as(Pause::Priority { enabled, quanta }, false).unwrap_err();
     let found = 1 << 3 | 1 << 4;
     assert!(matches!(mixed.fault, Fault::Value { found: of, .. } if of == found));
-    // If pauses expire, different times need two pauses.
+    // If pauses expire, two different pause times need two control frames of the dataplane.
     let enabled = 1 << 3 | 1 << 4;
     assert!(read_as(Pause::Priority { enabled, quanta }, true).is_err());
     let all: Vec<_> = records_of(0b11011, quanta, true, 64).collect();
@@ -395,7 +398,8 @@ fn a_standard_pause_is_read_and_one_without_a_record_is_refused() {
     );
 }
 
-/// A short version of the fuzz target `frames`.
+/// Changed frames are refused, or decode to a packet that survives another round trip (a short
+/// version of the fuzz target `frames`).
 #[test]
 fn a_changed_frame_is_refused_or_survives_a_second_round_trip() {
     let mut random = Random::new(6);
@@ -444,8 +448,8 @@ fn frames_carry_the_traffic_classes_of_the_scenario() {
     }
 }
 
-/// The DSCP gives the class of a frame without a tag, for example if the kernel has removed the
-/// tag.
+/// The DSCP determines the class of a frame without 802.1Q tag, for example if the kernel has
+/// removed the tag.
 #[test]
 fn without_a_tag_the_dscp_gives_the_class() {
     let mut random = Random::new(7);
@@ -468,7 +472,8 @@ fn without_a_tag_the_dscp_gives_the_class() {
     );
 }
 
-/// A foreign switch trims a packet: it changes only the IP header.
+/// A foreign switch that trims a packet changes only the IP header. The packet is decoded as a
+/// trimmed header.
 #[test]
 fn a_packet_trimmed_by_a_foreign_switch_is_read_as_a_header() {
     let mut random = Random::new(8);

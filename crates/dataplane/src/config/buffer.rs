@@ -1,10 +1,12 @@
-//! Buffer of a switch: admission, the thresholds of PFC, and the detection of victim ports.
+//! Configuration of a switch buffer: admission of packets, PFC thresholds, and the detection of
+//! victim ports (ports with flows that a PFC pause would stop without need).
 
 use crate::param::{Conflict, Field, Kind, MAX_SIZE_BYTES, Param, Params, Value, Word};
 use crate::properties::{Choice, Finding, Properties, Property, Rule};
 use crate::units::{Rate, Time};
 
-/// A buffer threshold relative to the free buffer: bytes = factor · free. The factor is in 1/65536.
+/// Factor of a dynamic buffer threshold: threshold = factor · free bytes. Stored in units of
+/// 1/65536.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Alpha(pub u32);
 
@@ -23,14 +25,14 @@ impl Alpha {
     }
 }
 
-/// Threshold at which an ingress pauses its upstream.
+/// PFC threshold: bytes of an ingress above which the switch pauses the upstream neighbour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PfcThreshold {
     /// This number of bytes in the shared pool.
     Static(u64),
     /// α times the free bytes of the shared pool.
     Dynamic(Alpha),
-    /// The whole buffer divided by the number of ports of the switch (ST).
+    /// The whole buffer divided by the number of ports of the switch.
     Equal,
 }
 
@@ -76,8 +78,8 @@ impl Field for Beside {
 }
 
 impl Beside {
-    /// Returns the additional memory in bytes at a switch with this buffer and this number of
-    /// ingress ports that can become victim ports.
+    /// Returns the size of the additional memory in bytes. `ingresses` is the number of ingress
+    /// ports of the switch that can become victim ports.
     // SPFC-08
     #[must_use]
     pub const fn bytes(self, buffer_bytes: u64, ingresses: u64) -> u64 {
@@ -92,22 +94,24 @@ impl Beside {
 /// Detection of victim ports among the ingress ports (`specs/spfc.md`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VictimConfig {
-    /// TC: length of the intervals over which departures are counted, in ps; above 0.
+    /// TC: length of the intervals over which the departures of a port are counted, in ps; above 0.
     pub interval_ps: Time,
-    /// K: share of its line rate at which an ingress becomes a victim port, in 1/65536.
+    /// K: fraction of its line rate at which an ingress port becomes a victim port, in units of
+    /// 1/65536.
     pub k: u32,
-    /// Link rate C from which the counting number is computed; `None`: that of the port's own link.
+    /// Link rate C from which the required number of departures is computed. `None`: rate of the
+    /// port's own link.
     pub rate: Option<Rate>,
     /// Unit in which departures of an ingress port are counted.
     pub count: Departures,
-    /// True if a port becomes a victim port with the departure that reaches the counting number,
+    /// True if a port becomes a victim port as soon as it has enough departures in the interval,
     /// false if the state changes only at the end of the interval.
     pub detects_at_once: bool,
     /// True if a port that has never been paused cannot become a victim port before its first
     /// RESUME.
     pub unpaused_waits: bool,
-    /// True if a RESUME sets the state from the departures so far, false if the state changes only
-    /// at the end of the interval.
+    /// True if a RESUME sets the state from the departures of this or the last interval, false if
+    /// the state changes only at the end of the interval.
     pub resumes_at_once: bool,
     /// Additional memory for packets of victim ports.
     pub beside: Beside,
@@ -120,7 +124,7 @@ pub enum Accounting {
     Pool,
     /// Rules of the ns-3 simulator of HPCC (`specs/ns3.md`).
     Ns3 {
-        /// α of a port that is not faster than the NICs is 2^-`shift`.
+        /// The threshold factor α of a port that is not faster than the NICs is 2^-`shift`.
         shift: u32,
         /// Rate of the NICs in bits per second. A port with twice this rate has twice the α.
         nic_bps: u64,
@@ -130,7 +134,7 @@ pub enum Accounting {
     },
 }
 
-/// PFC configuration: ingress thresholds, headroom, pause frames.
+/// PFC configuration of a switch: ingress thresholds, headroom, pause frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pfc {
     /// Rules that decide when an ingress is paused and which space a packet uses.
@@ -143,9 +147,9 @@ pub struct Pfc {
     pub xon_offset: u64,
     /// Size of a pause frame in bytes.
     pub frame_bytes: u16,
-    /// Headroom per port and pausable class in bytes; `None`: by the formula (see `Mmu`).
+    /// Headroom per port and pausable class in bytes. `None`: computed by the headroom formula.
     pub headroom: Option<u64>,
-    /// Headroom bytes that all ingress ports of a switch share; `None`: each port has its full
+    /// Size in bytes of a headroom pool that all ingress ports share. `None`: each port has its own
     /// headroom.
     pub headroom_pool: Option<u64>,
     /// True if headroom is memory in addition to the buffer, false if it is a part of the buffer.
@@ -282,8 +286,8 @@ crate::params! {
 }
 
 impl PfcParams {
-    /// Returns the configuration. The rate of the NICs and the detection of victim ports depend on
-    /// the network, and are missing.
+    /// Converts the parameters to a configuration. The caller adds the rate of the NICs and the
+    /// detection of victim ports, which depend on the network.
     fn configure(self) -> Result<Pfc, Conflict> {
         let accounting = match self.accounting {
             Rules::Pool => Accounting::Pool,
@@ -320,7 +324,7 @@ impl PfcParams {
     }
 }
 
-/// Returns how often the free buffer is halved for a threshold; `None` if halving does not give it.
+/// Returns n if the threshold is 2^-n · free bytes, and `None` for other thresholds.
 // NS3-11
 fn halvings(threshold: PfcThreshold) -> Option<u32> {
     let PfcThreshold::Dynamic(alpha) = threshold else {
@@ -363,7 +367,7 @@ crate::params! {
 }
 
 impl Admission {
-    /// Values of `admission`.
+    /// Values of the scenario key `admission`.
     pub const WORDS: &[Word<Self>] = &[
         Word::new("pfc", PfcParams::PARAMS, |values| {
             PfcParams::read(values).configure().map(Self::Pfc)
@@ -436,8 +440,8 @@ impl Pfc {
         rules
     }
 
-    /// Returns the finding about hosts that send ACKs and other replies while their class is
-    /// paused. `setting` gives the replies a class of their own.
+    /// Returns the error about hosts that send ACKs and other replies while their class is paused.
+    /// `setting` is the scenario key that assigns a separate class to the replies.
     fn unpaused_replies(&self, setting: &str) -> Finding {
         let hint = format!(
             "set ack.pausable = true, or send replies in a class of their own ({setting}); \

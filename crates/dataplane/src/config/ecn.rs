@@ -1,9 +1,9 @@
-//! ECN of a switch.
+//! Configuration of ECN marking in a switch.
 
 use crate::properties::{Choice, Properties, Property, Rule};
 use crate::units::Rate;
 
-/// ECN marking by queue length.
+/// RED profile: probability of an ECN mark by queue length.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Red {
     /// Queue length in bytes up to which no packet is marked.
@@ -27,9 +27,9 @@ crate::words! {
 /// ECN configuration of a switch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EcnConfig {
-    /// Profiles by ascending link rate. [`Self::at`] returns the profile of a port.
+    /// RED profiles by ascending link rate. [`Self::at`] returns the profile of a port.
     pub profiles: Vec<(Rate, Red)>,
-    /// Bytes that are compared with the thresholds.
+    /// Queue length that is compared with the thresholds: that of the queue or of the port.
     pub scope: Scope,
     /// True to mark when the packet leaves the queue (default), false to mark when it joins.
     pub at_dequeue: bool,
@@ -39,8 +39,9 @@ pub struct EcnConfig {
 }
 
 impl EcnConfig {
-    /// Returns the profile of a port with this rate: that of the same or the next lower rate, or of
-    /// the lowest one, scaled by the ratio of the rates. Without profiles no packet is marked.
+    /// Returns the RED profile of a port with this rate. Scales the profile of the next lower (or
+    /// same) rate, or else that of the lowest rate, by the ratio of the rates. Without profiles no
+    /// packet is marked.
     // SW-31, PRE-15
     #[must_use]
     pub fn at(&self, rate: Rate) -> Red {

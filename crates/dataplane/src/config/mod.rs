@@ -1,5 +1,5 @@
-//! Configuration of a switch and of a NIC, with one field per design choice. Presets only set these
-//! fields.
+//! Configuration of a switch and of a NIC, with one field per design choice. A preset is a set of
+//! values for these fields.
 //!
 //! Every field states its unit. The presets in the `scenario` crate and the rules in `specs/` give
 //! the source of each value (paper, authors' code, our choice).
@@ -33,10 +33,10 @@ pub use buffer::{
 pub use ecn::{EcnConfig, Red, Scope};
 pub use queues::{AssignBy, AssignConfig, Classify, Schedule, SearchStart, SlotBy, WhenFull};
 
-/// Treatment of a class of traffic by every switch.
+/// Treatment of a traffic class by every switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClassConfig {
-    /// True if PFC may pause the class. With PFC its bytes then count for the PFC thresholds.
+    /// True if PFC may pause the class. Its bytes then count for the PFC thresholds.
     pub pausable: bool,
     /// True if its bytes occupy the shared buffer.
     pub buffered: bool,
@@ -46,57 +46,57 @@ pub struct ClassConfig {
     pub int: bool,
 }
 
-/// Configuration of a switch. `H` is the configuration of the hop scheme (`hop`), which the rest of
-/// this file does not use.
+/// Configuration of a switch. `H` is the configuration of the hop scheme, the flow control between
+/// neighbours in addition to PFC (`hop/`).
 #[derive(Clone, Debug, PartialEq)]
 pub struct SwitchConfig<H> {
     /// Classes, indexed by class number (see [`MAX_CLASSES`]). Class 0 is never paused or buffered.
     pub classes: Vec<ClassConfig>,
-    /// Selection of the egress queue.
+    /// Selection of the egress queue that a packet joins.
     pub classify: Classify,
     /// Details of [`Classify::Dynamic`].
     pub assign: AssignConfig,
     /// Selection of the queue that sends next.
     pub schedule: Schedule,
-    /// Buffer, and the reaction when it is full.
+    /// Size of the buffer, and the admission of packets.
     pub mmu: MmuConfig,
-    /// ECN; `None` if not used.
+    /// ECN marking; `None` if not used.
     pub ecn: Option<EcnConfig>,
-    /// INT; `None` if it is not added to data packets.
+    /// In-network telemetry (INT); `None` if it is not added to data packets.
     pub int: Option<IntConfig>,
-    /// Signals of the switch to senders.
+    /// Congestion notifications from the switch to senders.
     pub notifier: Option<NotifierConfig>,
-    /// Watchdog that ends pauses that last too long.
+    /// PFC watchdog, which ends pauses that last too long.
     pub guard: Option<WatchdogConfig>,
     /// Hop scheme in addition to PFC.
     pub hop: H,
     /// Link schemes that prevent or repair losses.
     pub link: LinkConfig,
-    /// Selection among equal-cost paths.
+    /// Selection among equal-cost egress ports.
     pub path: PathChoice,
-    /// Shaping of the control class, with a short queue, if it carries credits of receivers.
+    /// Rate shaper and short queue for the control class, if it carries credits of receivers.
     pub shaped: Option<CreditQueue>,
     /// Trimming of data packets that arrive at a full queue.
     pub trim: Option<TrimConfig>,
-    /// True if ACKs and NAKs return on the path of their packet (`trail.rs`).
+    /// True if ACKs and NAKs return on the path of the packet that they answer (`trail.rs`).
     pub acks_return: bool,
     /// Size of the largest frame in bytes, used by the headroom formula and by DRR.
     pub max_frame: u16,
 }
 
-/// Round trip from which a congestion control computes its T and BDP.
+/// Base round trip from which a congestion control computes its parameter T and the BDP.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum BaseRtt {
-    /// Round trip of the flow's own pair of hosts.
+    /// Round trip between sender and receiver of the flow.
     Pair,
     /// Largest round trip of the network (HPCC paper §5.1).
     Network,
     /// A given time in ps.
     Fixed(Time),
-    /// Round trip of the flow's own pair, by the formula of the ns-3 simulator.
+    /// Round trip between sender and receiver of the flow, by the formula of the ns-3 simulator.
     Ns3Pair,
-    /// Largest round trip of the network, by the formula of the ns-3 simulator. The BDP is the
-    /// largest as well.
+    /// Largest round trip of the network, by the formula of the ns-3 simulator. The BDP is also the
+    /// largest of the network.
     Ns3Network,
 }
 
@@ -115,18 +115,19 @@ impl Field for BaseRtt {
 /// Scheme that decides when a NIC sends the packets of its flows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Sending {
-    /// One congestion control of senders for all flows.
+    /// One congestion control at the senders for all flows.
     Control(ControlConfig),
-    /// Congestion controls of senders, one per traffic class.
+    /// Congestion controls at the senders, one per traffic class.
     PerClass(PerClass),
-    /// Congestion controls per traffic class, for messages that can share queue pairs.
+    /// Congestion controls per traffic class. Messages can share a queue pair and its control.
     Paired(PerClass),
     /// A receiver-driven transport.
     Transport(TransportConfig),
 }
 
 impl Sending {
-    /// Returns the congestion controls of senders, by traffic class; empty for a transport.
+    /// Returns the congestion controls of senders, by traffic class. Returns an empty slice for a
+    /// receiver-driven transport.
     #[must_use]
     pub fn controls(&self) -> &[ControlConfig] {
         match self {
@@ -136,8 +137,8 @@ impl Sending {
         }
     }
 
-    /// Returns the same controls for messages that can share queue pairs, or `None` for a
-    /// transport, which has no state across messages.
+    /// Returns a `Paired` configuration with the same congestion controls, or `None` for a
+    /// receiver-driven transport, which has no state across messages.
     // NIC-53
     #[must_use]
     pub fn paired(&self) -> Option<Self> {
@@ -154,7 +155,7 @@ impl Sending {
         }
     }
 
-    /// Returns true if a control uses the number of switches on a flow's path.
+    /// Returns true if a congestion control uses the number of switches on a flow's path.
     #[must_use]
     pub fn reads_hops(&self) -> bool {
         self.provides().has(Property::ReadsHops)
@@ -225,19 +226,20 @@ crate::words! {
     }
 }
 
-/// Differences between the hosts of simulators. The default follows `specs/nic.md`.
+/// Options in which the hosts of published simulators differ. The default follows `specs/nic.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostConfig {
-    /// Method that finds the next flow.
+    /// Method by which the NIC finds the flow that sends next.
     pub arbiter: Arbiter,
-    /// True if PFC also stops ACKs at the host, if their class is pausable.
+    /// True if a PFC pause of the class of ACKs stops ACKs at the host.
     pub ack_pausable: bool,
-    /// True if an ACK of a marked packet is also a CNP.
+    /// True if the sender treats the ACK of an ECN-marked packet also as a CNP.
     pub cnp_on_ack: bool,
-    /// True if the CNP intervals start at a flow's first packet and a CNP reports the interval that
-    /// has ended.
+    /// True if CNP intervals start at a flow's first packet, and a CNP reports marks of the last
+    /// complete interval.
     pub cnp_cycle: bool,
-    /// True if `hash` of a packet contains its ports ([`crate::route::ports`]), which an ACK swaps.
+    /// True if the `hash` field of a packet contains its UDP ports ([`crate::route::ports`]). An
+    /// ACK swaps these ports.
     pub ports_in_hash: bool,
     /// Processing time of the host for each frame of a flow; `None`: no processing time.
     pub processing: Option<Processing>,
@@ -272,7 +274,7 @@ pub struct NicConfig {
     pub mtu: u16,
     /// Header of a data packet in bytes, without INT.
     pub header: u16,
-    /// INT bytes on data packets and their ACKs; 0 without INT.
+    /// Number of INT bytes in data packets and in their ACKs; 0 without INT.
     pub int: u16,
     /// Size of an ACK or NAK in bytes, without INT.
     pub ack: u16,
@@ -282,9 +284,9 @@ pub struct NicConfig {
     pub ack_class: u8,
     /// Class of CNPs.
     pub cnp_class: u8,
-    /// Class of data of traffic class 0. Traffic class k uses `data_class + k`.
+    /// Frame class of traffic class 0. Traffic class k uses the frame class `data_class + k`.
     pub data_class: u8,
-    /// Number of packets per ACK. The last packet is always acknowledged.
+    /// Number of packets per ACK. The last packet of a flow is always acknowledged.
     pub ack_every: u32,
     /// Minimum time between two CNPs of a flow, in ps; `None`: the receiver sends no CNPs.
     pub cnp_interval_ps: Option<Time>,
@@ -294,29 +296,31 @@ pub struct NicConfig {
     pub control: Sending,
     /// Loss recovery.
     pub recovery: Recovery,
-    /// Path policy of senders; `None`: the network selects paths.
+    /// Path selection by senders (packet spraying); `None`: the network selects paths.
     pub spray: Option<SprayConfig>,
-    /// True if packets of a flow take several paths, so that the receiver counts overtaken packets.
+    /// True if packets of a flow use several paths, so that the receiver counts packets that arrive
+    /// out of order.
     pub reorders: bool,
     /// Differences between the hosts of simulators.
     pub host: HostConfig,
-    /// Number of queues of the NIC towards its switch. Further flows share them.
+    /// Number of queues of a NIC port. If there are more flows than queues, flows share queues.
     pub queues: u16,
-    /// Order in which flows send.
+    /// Order in which the flows of a port and class send.
     pub order: FlowOrder,
-    /// Hop schemes whose frames the NIC applies.
+    /// Hop schemes (flow control between neighbours) whose control frames have effect at the NIC.
     pub obeys: SchemeSet,
 }
 
 impl NicConfig {
-    /// Returns the bytes on the wire of a data packet with this payload.
+    /// Returns the size on the wire, in bytes, of a data packet with this payload.
     #[inline]
     #[must_use]
     pub const fn data_bytes(&self, payload: u16) -> u16 {
         self.header + self.int + payload
     }
 
-    /// Returns the bytes on the wire of an ACK or NAK, including the INT of its data packet.
+    /// Returns the size on the wire, in bytes, of an ACK or NAK, including the INT records copied
+    /// from its data packet.
     #[inline]
     #[must_use]
     pub const fn ack_bytes(&self) -> u16 {
@@ -336,7 +340,7 @@ impl Choice for NicConfig {
             .with(Property::UnpausableReplies, !self.host.ack_pausable)
     }
 
-    /// Returns the rules of the scan of flows.
+    /// Returns the rules for scenarios that use [`Arbiter::Scan`].
     // NS3-60
     fn rules(&self) -> Vec<Rule> {
         if self.host.arbiter != Arbiter::Scan {
@@ -376,7 +380,7 @@ impl Choice for IntConfig {
 pub(crate) mod tests {
     use super::*;
 
-    /// A plain switch: hop control, priority control, one data class, and no other function.
+    /// Returns a switch with the two control classes and one data class, and no other function.
     pub fn config() -> SwitchConfig<()> {
         let control = ClassConfig {
             pausable: false,
@@ -414,7 +418,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// PFC of one pool, with a headroom of 5000 bytes.
+    /// Returns PFC with a shared pool and a headroom of 5000 bytes per ingress.
     pub fn pfc(threshold: PfcThreshold) -> Pfc {
         Pfc {
             accounting: Accounting::Pool,

@@ -1,4 +1,4 @@
-//! Queues of a switch: selection of the queue that a packet joins, and of the queue that sends next.
+//! Configuration of the queues of a switch: which queue a packet joins, and which queue sends next.
 
 use super::Alpha;
 use crate::param::{Field, Kind, MAX_TIME_PS, Param, Params, Value, Word};
@@ -10,27 +10,26 @@ use crate::units::{NS, Time};
 pub enum Classify {
     /// One FIFO per class.
     Fifo,
-    /// Stochastic: a hash of the flow, equal at all switches, selects one of `queues` queues per
-    /// class.
+    /// A hash of the flow selects the queue. The hash is equal at all switches.
     Hash {
         /// Queues per class.
         queues: u16,
     },
-    /// Dynamic assignment over `queues` queues per class.
+    /// A flow table assigns a queue to each flow when the flow becomes active (BFC).
     Dynamic {
         /// Queues per class.
         queues: u16,
         /// Flow-table entries per egress port.
         table: u32,
-        /// Time in ps without packets in the switch after which a flow loses its queue; has no
-        /// effect with [`AssignConfig::sticky_hrtts`].
+        /// Time in ps for which a flow without packets in the switch keeps its queue. Replaced by
+        /// [`AssignConfig::sticky_hrtts`] if that is set.
         sticky_ps: Time,
     },
-    /// One queue for each flow that has packets in the switch (ideal).
+    /// Each flow with packets in the switch has a separate queue (ideal).
     PerFlow,
-    /// The queue of the packet's priority level.
+    /// The priority level in the packet selects the queue.
     Priority {
-        /// Number of levels, and of queues, per class.
+        /// Number of priority levels, and of queues, per class.
         levels: u16,
     },
 }
@@ -38,12 +37,12 @@ pub enum Classify {
 /// Start of the search for an empty queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SearchStart {
-    /// The search starts one queue further after each assignment.
+    /// The search starts at the queue after the last assigned queue.
     Rotating,
-    /// The search starts at a random number: at a queue, or at one of the reserved numbers, from
-    /// which it continues with the first queue.
+    /// The search starts at a random number: that of a queue, or a reserved number. From a reserved
+    /// number the search continues with the first queue.
     Random {
-        /// Number of reserved numbers, which are no data queues.
+        /// Number of reserved numbers, which belong to no data queue.
         reserved: u16,
     },
 }
@@ -59,7 +58,7 @@ crate::words! {
 }
 
 crate::words! {
-    /// Queues that a flow table assigns to flows.
+    /// Method by which a flow table assigns a queue to a flow.
     pub enum AssignBy {
         /// Empty queues.
         Empty = "empty",
@@ -81,10 +80,10 @@ crate::words! {
 /// Details of dynamic queue assignment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AssignConfig {
-    /// Number of 1-hop round trips of the switch, in 1/65536, for which a flow keeps its queue.
-    /// Replaces the time in [`Classify::Dynamic`].
+    /// Number of 1-hop round trips, in units of 1/65536, for which a flow without packets in the
+    /// switch keeps its queue. If set, replaces the time in [`Classify::Dynamic`].
     pub sticky_hrtts: Option<u32>,
-    /// How the queue of a flow is found: an empty one, or one by hash.
+    /// Method by which a flow is assigned its queue: an empty queue, or the queue of its hash.
     pub by: AssignBy,
     /// Which fields of a packet select the flow-table entry.
     pub slot: SlotBy,
@@ -92,15 +91,15 @@ pub struct AssignConfig {
     pub bitmap_ps: Option<Time>,
     /// True if an empty queue that the downstream neighbour has paused may be assigned.
     pub paused_eligible: bool,
-    /// Queue or number at which the search for an empty queue starts.
+    /// Start of the search for an empty queue.
     pub start: SearchStart,
-    /// Queue of a flow if no queue is empty.
+    /// Queue that a flow is assigned if no queue is empty.
     pub when_full: WhenFull,
-    /// True if incast flows (according to the traffic) share one queue per egress and class, which
-    /// no other flow gets.
+    /// True if flows that the workload labels as incast share one queue per egress port and class,
+    /// which no other flow uses.
     pub incast_queue: bool,
-    /// Number of ingress pipelines, at least 1. Each has its share of the flow table and its own
-    /// bitmap.
+    /// Number of ingress pipelines of the switch, at least 1. Each has its own section of the flow
+    /// table and its own bitmap of empty queues.
     pub pipelines: u16,
 }
 
@@ -120,12 +119,12 @@ impl AssignConfig {
     };
 }
 
-/// How long a flow keeps its queue after its last packet has left.
+/// Time for which a flow keeps its queue after its last packet has left the switch.
 #[derive(Clone, Copy, Debug)]
 enum Sticky {
-    /// For this many 1-hop round trips.
+    /// This number of 1-hop round trips.
     HopRtts(f64),
-    /// For this time in ps.
+    /// A time in ps.
     Fixed(Time),
 }
 
@@ -148,8 +147,8 @@ crate::words! {
     }
 }
 
-/// Value of `assign` with which the switch searches for an empty queue, and the reason why keys of
-/// the search have no effect with the other value.
+/// Value of `assign` with which the switch searches for an empty queue, and the message for keys of
+/// the search that have no effect with the other value.
 const SEARCHED: &[&str] = &["empty"];
 const HASHED: &str = "`assign` = \"hash\" searches for no queue";
 
@@ -235,8 +234,8 @@ impl From<Dynamic> for (Classify, AssignConfig) {
 }
 
 impl Classify {
-    /// Values of `classify`. The numbers of queues and levels are 0, and the table has the entries
-    /// of one queue, until [`Self::complete`].
+    /// Values of the scenario key `classify`. Numbers of queues and levels are 0, and the flow
+    /// table has only the entries for one queue, until [`Self::complete`] sets them.
     pub const WORDS: &[Word<(Self, AssignConfig)>] = &[
         Word::plain("fifo", |_| Ok((Self::Fifo, AssignConfig::PAPER))),
         Word::plain("hash", |_| {
@@ -251,8 +250,9 @@ impl Classify {
         }),
     ];
 
-    /// Completes a value of [`Self::WORDS`] with the number of queues and levels per class. The
-    /// flow table gets entries for `of_port` queues, those of all classes of a port.
+    /// Sets the number of queues and of priority levels per class in a value of [`Self::WORDS`].
+    /// `of_port` is the number of queues of all classes of a port: the flow table has entries for
+    /// each of them.
     #[must_use]
     pub const fn complete(self, queues: u16, of_port: u16, levels: u16) -> Self {
         match self {
@@ -289,21 +289,22 @@ impl Choice for Classify {
     }
 }
 
-/// Selection of the queue of a class that sends next. Between classes: strict priority, lower class
-/// first.
+/// Selection of the queue of a class that sends next. Between classes there is strict priority: the
+/// lowest class sends first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Schedule {
-    /// Order of arrival, for classes with a single queue.
+    /// In the order of arrival, for classes with a single queue.
     Fifo,
     /// Deficit round robin with this quantum in bytes.
     Drr {
-        /// Bytes that a queue may send per round; 0 in a scenario: one largest frame.
+        /// Bytes that a queue may send per round. 0 until [`Schedule::complete`] sets it to the
+        /// size of the largest frame.
         quantum: u32,
     },
-    /// One packet per queue and round.
+    /// Round robin: one packet per queue and round.
     RoundRobin,
-    /// One packet per queue, in the order of queue numbers. A queue that gets a packet is served
-    /// when its number is next, not after all other queues.
+    /// Round robin in the order of queue numbers: one packet per queue. A queue that becomes
+    /// nonempty is served when its number is next, not after all other queues.
     Cyclic,
     /// The queue whose first packet belongs to the flow with the fewest remaining bytes.
     ShortestRemaining,
@@ -322,7 +323,7 @@ crate::params! {
 }
 
 impl Schedule {
-    /// Values of `schedule`.
+    /// Values of the scenario key `schedule`.
     pub const WORDS: &[Word<Self>] = &[
         Word::plain("fifo", |_| Ok(Self::Fifo)),
         Word::new("drr", Drr::PARAMS, |values| {
@@ -335,7 +336,7 @@ impl Schedule {
         Word::plain("strict", |_| Ok(Self::Strict)),
     ];
 
-    /// Completes a value of [`Self::WORDS`] with the size of the largest frame in bytes.
+    /// Sets the DRR quantum of a value of [`Self::WORDS`] to `max_frame` if the scenario has none.
     #[must_use]
     pub const fn complete(self, max_frame: u16) -> Self {
         match self {
@@ -346,7 +347,7 @@ impl Schedule {
         }
     }
 
-    /// Returns a warning about a quantum below the largest frame.
+    /// Returns a warning if the DRR quantum is smaller than the largest frame.
     #[must_use]
     pub fn small_quantum(self, max_frame: u16) -> Option<Finding> {
         let Self::Drr { quantum } = self else {

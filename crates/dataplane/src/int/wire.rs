@@ -10,31 +10,31 @@ use std::fmt;
 use super::{IntHop, IntStack, MAX_HOPS};
 use crate::units::{NS, Time};
 
-/// Bits of the time stamp, in ns.
+/// Number of bits of the time stamp, which is in ns.
 const TS_BITS: u32 = 24;
-/// Bits of the byte counter.
+/// Number of bits of the counter of transmitted bytes.
 const TX_BITS: u32 = 20;
-/// Bytes per unit of the byte counter, before the multiplier.
+/// Bytes per unit of the counter of transmitted bytes, for a multiplier of 1.
 const TX_UNIT: u64 = 128;
-/// Bytes per unit of the queue length, before the multiplier.
+/// Bytes per unit of the queue length, for a multiplier of 1.
 const QLEN_UNIT: u64 = 80;
-/// Bits of pathID.
+/// Number of bits of pathID.
 const PATH_BITS: u32 = 12;
 
-/// Bytes of the header.
+/// Size of the INT header in bytes: nHop and pathID.
 pub const HEADER_BYTES: usize = 2;
-/// Bytes of the record of one switch.
+/// Size of the INT record of one switch, in bytes.
 pub const RECORD_BYTES: usize = 8;
 
-/// Link rates that a record can encode, in 10⁶ bits per second. The code of a rate is its index
-/// here. The first five codes are those of the authors' simulator. The highest code of a layout
-/// means an unknown rate, so a field of 3 bits encodes the first seven.
+/// Link rates that an INT record can encode, in 10⁶ bits per second. The code of a rate is its
+/// index in this array. The first five codes are those of the HPCC authors' simulator. The highest
+/// code of a field means an unknown rate, so a field of 3 bits encodes the first seven rates.
 const RATES_MBPS: [u32; 12] = [
     25_000, 50_000, 100_000, 200_000, 400_000, 800_000, 10_000, 40_000, 1_600_000, 1_000, 2_500,
     5_000,
 ];
 
-/// Returns the part of a switch's identifier that is included in pathID.
+/// Returns the lower bits of a switch ID, which are combined into pathID.
 // HPCC-30
 #[inline]
 #[must_use]
@@ -42,7 +42,7 @@ pub const fn path_id(switch: u32) -> u32 {
     switch & low(PATH_BITS) as u32
 }
 
-/// Division of the 8 bytes of a record into fields, and the units of the fields.
+/// Division of the 8 bytes of an INT record into fields, and the units of the fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     multiplier: u32,
@@ -53,9 +53,9 @@ impl Layout {
     /// Largest multiplier for which the queue length fits 32 bits in bytes.
     pub const MAX_MULTIPLIER: u32 = 256;
 
-    /// Creates a layout whose units are `multiplier` times 128 and 80 bytes. It has 16 bits of
-    /// queue length and 4 of rate (the paper), or 17 and 3 (the authors' simulator). Other values
-    /// are clipped.
+    /// Creates a layout. Transmitted bytes are in units of `multiplier` · 128 bytes, the queue
+    /// length in units of `multiplier` · 80 bytes. The queue length has 16 bits and the rate 4 (the
+    /// HPCC paper), or 17 and 3 (the authors' simulator). Other values are clipped.
     #[must_use]
     pub const fn new(multiplier: u32, qlen_bits: u8) -> Self {
         let multiplier = match multiplier {
@@ -69,7 +69,7 @@ impl Layout {
         }
     }
 
-    /// Returns the bits of the queue length, 16 or 17.
+    /// Returns the number of bits of the queue length, 16 or 17.
     #[must_use]
     pub const fn qlen_bits(self) -> u8 {
         self.qlen_bits
@@ -79,13 +79,13 @@ impl Layout {
         64 - TS_BITS - TX_BITS - self.qlen_bits as u32
     }
 
-    /// Returns the bytes per unit of the transmitted-bytes counter.
+    /// Returns the number of bytes per unit of the counter of transmitted bytes.
     #[must_use]
     pub const fn tx_unit(self) -> u64 {
         TX_UNIT * self.multiplier as u64
     }
 
-    /// Returns the bytes per unit of the queue length.
+    /// Returns the number of bytes per unit of the queue length.
     #[must_use]
     pub const fn qlen_unit(self) -> u64 {
         QLEN_UNIT * self.multiplier as u64
@@ -98,8 +98,8 @@ impl Layout {
         &RATES_MBPS[..unknown.min(RATES_MBPS.len())]
     }
 
-    /// Encodes the record of a hop. Time and counter are rounded down to whole units and wrap. A
-    /// queue length that does not fit becomes the largest value.
+    /// Encodes the INT record of a hop. Time stamp and transmitted bytes are rounded down to whole
+    /// units and wrap. A queue length that is too large becomes the largest value of the field.
     // HPCC-30
     #[must_use]
     pub fn encode(self, hop: &IntHop) -> u64 {
@@ -112,7 +112,7 @@ impl Layout {
         ((rate << TS_BITS | ts) << TX_BITS | tx) << qlen_bits | qlen
     }
 
-    /// Decodes a record, in whole units. An unknown rate becomes 0.
+    /// Decodes an INT record. Times and bytes are multiples of the units, and an unknown rate is 0.
     #[must_use]
     pub fn decode(self, record: u64) -> IntHop {
         let qlen_bits = u32::from(self.qlen_bits);
@@ -128,14 +128,16 @@ impl Layout {
         }
     }
 
-    /// Returns the time between two decoded time stamps, in ps. Correct below 16.8 ms.
+    /// Returns the time between the time stamps of two decoded records, in ps. The time stamp
+    /// wraps, so the result is correct below 16.8 ms.
     #[inline]
     #[must_use]
     pub const fn elapsed_ps(self, last: &IntHop, new: &IntHop) -> Time {
         forward(last.ts_ps, new.ts_ps, NS << TS_BITS)
     }
 
-    /// Returns the bytes between two decoded counters. Correct below 134 MB times the multiplier.
+    /// Returns the bytes transmitted between two decoded records. The counter wraps, so the result
+    /// is correct below 134 MB times the multiplier.
     #[inline]
     #[must_use]
     pub const fn sent_bytes(self, last: &IntHop, new: &IntHop) -> u64 {
@@ -157,30 +159,30 @@ const fn forward(last: u64, new: u64, modulus: u64) -> u64 {
     }
 }
 
-/// Returns the header of a packet that passed `hops` switches: nHop in the high bits, pathID in the
-/// low bits.
+/// Returns the INT header of a packet that passed `hops` switches: nHop in the high bits, pathID in
+/// the low bits.
 #[must_use]
 pub const fn header(hops: u8, path: u16) -> u16 {
     (hops as u16) << PATH_BITS | path & low(PATH_BITS) as u16
 }
 
-/// Returns nHop and pathID of a header.
+/// Returns nHop and pathID of an INT header.
 #[must_use]
 pub const fn split_header(header: u16) -> (u8, u16) {
     ((header >> PATH_BITS) as u8, header & low(PATH_BITS) as u16)
 }
 
-/// Error in telemetry of a packet that cannot be read or written.
+/// Error in reading or writing the INT field of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WireError {
-    /// The field is shorter than its records.
+    /// The INT field is shorter than its records.
     Short {
         /// Bytes required by nHop.
         needed: usize,
         /// Bytes available.
         given: usize,
     },
-    /// More switches than a stack can store.
+    /// nHop is larger than the number of records that an [`IntStack`] can store.
     Hops(u8),
 }
 
@@ -197,7 +199,7 @@ impl fmt::Display for WireError {
 
 impl std::error::Error for WireError {}
 
-/// Returns nHop and pathID of a field, and the bytes of its header and records.
+/// Returns nHop and pathID of an INT field, and the size in bytes of its header and records.
 fn open(field: &[u8]) -> Result<(u8, u16, usize), WireError> {
     let Some(&[high, low]) = field.first_chunk() else {
         return Err(WireError::Short {
@@ -209,11 +211,11 @@ fn open(field: &[u8]) -> Result<(u8, u16, usize), WireError> {
     Ok((hops, path, HEADER_BYTES + RECORD_BYTES * usize::from(hops)))
 }
 
-/// Adds the record of one more switch to the telemetry in a packet, and its identifier to pathID.
+/// Adds the record of a switch to the INT field of a packet, and the ID of the switch to pathID.
 ///
 /// # Errors
-/// The field has no room for another record, or contains the maximum number of records. It is
-/// unchanged then.
+/// The field has no room for another record, or contains the maximum number of records. The field
+/// is unchanged then.
 // HPCC-30
 pub fn append(
     layout: Layout,
@@ -236,10 +238,10 @@ pub fn append(
     Ok(())
 }
 
-/// Decodes the telemetry in a packet.
+/// Decodes the INT field of a packet.
 ///
 /// # Errors
-/// The field is shorter than nHop requires, or has more hops than a stack can store.
+/// The field is shorter than nHop requires, or has more records than an [`IntStack`] can store.
 pub fn read(layout: Layout, field: &[u8]) -> Result<IntStack, WireError> {
     let (hops, path, needed) = open(field)?;
     if usize::from(hops) > MAX_HOPS {

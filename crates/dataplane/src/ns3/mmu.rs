@@ -1,8 +1,9 @@
 //! Accounting of the shared buffer as in the ns-3 simulator of HPCC (rules in `specs/ns3.md`).
 //!
-//! It differs from `pipeline/mmu.rs` in three rules. A packet uses headroom if the pool's threshold
-//! is exceeded, whether its ingress is paused or not. A port faster than the NICs has a larger
-//! share. An ingress is paused at its threshold, not above it.
+//! It differs from `pipeline/mmu.rs` in three rules. A packet uses headroom if its ingress (port
+//! and class) exceeds the threshold in the shared pool, even if the ingress is not paused. A port
+//! faster than the NICs has a larger threshold. An ingress is paused at its threshold, not above
+//! it.
 
 use crate::config::{Accounting, Pfc, PfcThreshold};
 use crate::event::Level;
@@ -17,7 +18,7 @@ pub(crate) fn headroom_bytes(rate: Rate, delay_ps: Time, delays: u32) -> u64 {
     in_flight as u64 * u64::from(delays)
 }
 
-/// Returns how many times the free buffer is halved for a port's threshold.
+/// Returns n for a port's threshold of 2^-n · free bytes.
 // NS3-11
 fn halvings(shift: u32, nic_bps: u64, port_bps: u64) -> u32 {
     let (mut shift, mut bps) = (shift, port_bps);
@@ -30,7 +31,7 @@ fn halvings(shift: u32, nic_bps: u64, port_bps: u64) -> u32 {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Ingress {
-    /// Bytes in the reserve and the pool.
+    /// Bytes of the ingress in its reserve and in the shared pool.
     bytes: u64,
     headroom: u64,
 }
@@ -41,11 +42,11 @@ struct Port {
     halvings: u32,
 }
 
-/// Buffer accounting of one switch.
+/// Byte counters and thresholds of the buffer of one switch.
 #[derive(Debug)]
 pub(crate) struct Books {
     ports: Vec<Port>,
-    /// State per port and class.
+    /// Byte counters per ingress port and class.
     ingress: Vec<Ingress>,
     classes: usize,
     reserved: u64,
@@ -56,8 +57,8 @@ pub(crate) struct Books {
 }
 
 impl Books {
-    /// Creates the accounting of a switch if its PFC uses it. `shared_bytes` excludes reserve and
-    /// headroom.
+    /// Creates the byte counters of a switch, or returns `None` if its PFC has other accounting
+    /// rules. `shared_bytes` is the size of the buffer without reserve and headroom.
     pub fn new(
         pfc: &Pfc,
         links: &[(Rate, Time)],
@@ -107,7 +108,7 @@ impl Books {
         bytes.saturating_sub(self.reserved)
     }
 
-    /// NS3-12: returns the space for a packet; `None` means that it is dropped.
+    /// NS3-12: returns the space (pool or headroom) for a packet, or `None` if it must be dropped.
     pub fn verdict(&self, port: u16, class: u8, size: u64) -> Option<Space> {
         let ingress = &self.ingress[self.at(port, class)];
         let threshold = self.threshold(port);
@@ -123,7 +124,7 @@ impl Books {
         }
     }
 
-    /// NS3-12: stores a packet. Returns the bytes of its ingress beyond the reserve.
+    /// NS3-12: counts an accepted packet. Returns the bytes of its ingress beyond the reserve.
     pub fn enter(&mut self, port: u16, class: u8, size: u64, space: Space) -> Excess {
         let at = self.at(port, class);
         let before = self.beyond(self.ingress[at].bytes);
@@ -137,7 +138,7 @@ impl Books {
         self.excess(port, class)
     }
 
-    /// Removes a packet. Returns the bytes of its ingress beyond the reserve.
+    /// Subtracts a packet. Returns the bytes of its ingress that remain beyond the reserve.
     pub fn leave(&mut self, port: u16, class: u8, size: u64) -> Excess {
         let at = self.at(port, class);
         let before = self.beyond(self.ingress[at].bytes);
@@ -149,7 +150,7 @@ impl Books {
         self.excess(port, class)
     }
 
-    /// Returns the bytes of an ingress beyond its reserve.
+    /// Returns the bytes of an ingress beyond its reserve, in the pool and in the headroom.
     pub fn excess(&self, port: u16, class: u8) -> Excess {
         let ingress = &self.ingress[self.at(port, class)];
         Excess {
@@ -158,18 +159,18 @@ impl Books {
         }
     }
 
-    /// NS3-13: returns true if an ingress with this excess must be paused.
+    /// NS3-13: returns true if an ingress with these bytes beyond its reserve must be paused.
     pub fn must_pause(&self, port: u16, excess: Excess) -> bool {
         excess.headroom > 0 || excess.pool >= self.threshold(port)
     }
 
-    /// NS3-14: returns true if an ingress with this excess may be resumed.
+    /// NS3-14: returns true if an ingress with these bytes beyond its reserve may be resumed.
     pub fn may_resume(&self, port: u16, excess: Excess) -> bool {
         let low = excess.pool == 0 || excess.pool + self.xon_offset <= self.threshold(port);
         excess.headroom == 0 && low
     }
 
-    /// Returns the bytes of an ingress and its threshold.
+    /// Returns the buffered bytes of an ingress and its threshold.
     // SPFC-40
     pub fn level(&self, port: u16, class: u8) -> Level {
         let ingress = &self.ingress[self.at(port, class)];
@@ -181,7 +182,7 @@ impl Books {
         }
     }
 
-    /// Checks that the counters agree. `used` is the number of bytes in the buffer.
+    /// Checks that the byte counters agree. `used` is the number of bytes in the whole buffer.
     pub fn audit(&self, used: u64) -> Result<(), String> {
         let held: u64 = self.ingress.iter().map(|i| i.bytes + i.headroom).sum();
         let shared: u64 = self.ingress.iter().map(|i| self.beyond(i.bytes)).sum();
@@ -242,8 +243,8 @@ mod tests {
         const HOP: Time = 600_000;
         assert_eq!(headroom_bytes(PLAIN.0, HOP, 8), 60_000);
         assert_eq!(headroom_bytes(FAST.0, HOP, 8), 240_000);
-        // 33 ns at 10 Gbps are 41.25 B in one direction. The fraction is dropped before the
-        // multiplication.
+        // 33 ns at 10 Gbps are 41.25 B in one direction, rounded down to 41 B before the
+        // multiplication by 8.
         assert_eq!(headroom_bytes(Rate::from_gbps(10), 33_000, 8), 8 * 41);
     }
 
@@ -260,9 +261,9 @@ mod tests {
                 break;
             }
         }
-        // used >= (80 000 - used) / 8 is first true at 8904 beyond the reserve.
+        // used >= (80 000 - used) / 8 is first true at 8904 B beyond the reserve.
         assert_eq!(inside, 13_000);
-        // One more packet would be 9904 beyond the reserve and above the threshold of 8887.
+        // With one more packet, 9904 B would lie beyond the reserve, above the threshold of 8887 B.
         assert_eq!(b.verdict(0, 2, 1000), Some(Space::Headroom));
         for nth in 1..=37 {
             assert_eq!(b.verdict(0, 2, 1000), Some(Space::Headroom));
@@ -274,7 +275,8 @@ mod tests {
             let excess = b.leave(0, 2, 1000);
             assert!(!b.may_resume(0, excess), "headroom leaves first");
         }
-        // 7904, 6904, 5904 in the pool. The last is 3072 below (80 000 - 5904) / 8 = 9262.
+        // The pool then has 7904, 6904, 5904 B. 5904 B is at least 3072 B below the threshold of
+        // (80 000 - 5904) / 8 = 9262 B.
         for may_resume in [false, false, true] {
             let excess = b.leave(0, 2, 1000);
             assert_eq!(b.may_resume(0, excess), may_resume);

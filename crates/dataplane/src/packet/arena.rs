@@ -112,8 +112,8 @@ impl Arena {
         self.hot(id).has(flag::INT).then(|| self.stacks.get(id))
     }
 
-    /// Returns the content of a packet's INT stack, if it has one. A stack that is not stored in
-    /// one piece is copied to `room`.
+    /// Returns the content of a packet's INT stack, if it has one. A long stack, which is stored in
+    /// two arrays, is copied to `room`.
     #[inline]
     pub(crate) fn telemetry<'a>(
         &'a self,

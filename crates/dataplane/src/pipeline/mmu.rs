@@ -75,11 +75,11 @@ pub(crate) struct Mmu {
     /// has a fast path.
     calm_below: u32,
     pausable: ClassSet,
-    /// Buffer counters as in HPCC's ns-3 simulator. If present, they replace those of this file.
+    /// Buffer counters as in the ns-3 simulator. If present, they replace those of this file.
     ns3: Option<Box<Books>>,
     shared_used: u64,
     shared_bytes: u64,
-    /// Size of the pool in bytes, plus the bytes that SPFC's victim ports may use in addition.
+    /// Size of the pool in bytes, plus the bytes that victim ports may use in addition.
     room_bytes: u64,
     /// Space of the pool, in bytes, that is reserved for the frame by which an ingress exceeds its
     /// threshold: one frame of maximum size for every pausable ingress.
@@ -226,7 +226,7 @@ impl Mmu {
         port as usize * self.classes + class as usize
     }
 
-    /// Returns the buffer counters as in HPCC's ns-3 simulator, if they replace those of this file.
+    /// Returns the buffer counters as in the ns-3 simulator, if they replace those of this file.
     #[inline(always)]
     pub const fn replay(&self) -> Option<&Books> {
         match &self.ns3 {

@@ -4,7 +4,7 @@
 //! component is used by one step: routes, the classifier (`classify.rs`, `flow_table.rs`), the
 //! buffer (`mmu.rs`) with PFC (`pfc/`), the queues and their schedule (`queueing/`), the congestion
 //! signals (`signal.rs`). The switch (`switch/`) calls these functions. Between them it calls its
-//! hop scheme (flow control between neighbours, for example BFC).
+//! hop scheme (flow control between neighbours in addition to PFC).
 
 mod c_random;
 pub(crate) mod classify;

@@ -1,4 +1,4 @@
-//! Rate shaper for the class of ExpressPass credits in a switch. The class has a short queue at
+//! Rate shaper for the class of receivers' credits in a switch. The class has a short queue at
 //! every port, which is limited to a fraction of the link rate. The data packets that the credits
 //! permit need the remaining rate (`specs/expresspass.md`).
 

@@ -4,16 +4,16 @@ use std::num::NonZeroU64;
 
 use super::{Endpoints, PortSets};
 
-/// Consecutive ports.
+/// Consecutive egress ports: `first` to `first + len - 1`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Row {
     pub first: u16,
     pub len: u16,
 }
 
-/// Formula for a switch in a regular tree. Below it are consecutive blocks of endpoints, all of one
-/// size, each reached through its own ports. One row of ports leads to all other endpoints. The
-/// struct has half a cache line and is all that is read per packet.
+/// Formula for the routes of a switch in a regular tree. Below the switch are blocks of consecutive
+/// endpoints, all of one size. Each block is reached through its own consecutive ports. The uplinks
+/// lead to all other endpoints. Routing a packet reads only this struct (half a cache line).
 // TOP-22
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
@@ -22,17 +22,17 @@ pub(super) struct Tree {
     first: u32,
     /// Number of endpoints below the switch.
     count: u32,
-    /// 2^32 / endpoints of a block, rounded up: replaces a division by a multiplication.
+    /// 2^32 / (endpoints per block), rounded up: replaces a division by a multiplication.
     per_endpoint: NonZeroU64,
-    /// Ports to the first block. The ports of the other blocks follow in order.
+    /// Ports to the first block of endpoints. The ports of the next blocks follow in order.
     down: Row,
-    /// Ports to all endpoints that are not below.
+    /// Uplinks: ports to all endpoints that are not below the switch.
     up: Row,
 }
 
 impl Tree {
-    /// Returns the formula that is equivalent to a table, if there is one. `own` is the group of
-    /// the switch itself.
+    /// Returns the formula that is equivalent to a routing table, if there is one. `own` is the
+    /// group of the endpoints attached to the switch.
     pub fn of(endpoints: &Endpoints, own: u32, table: &[u16], sets: &PortSets) -> Option<Self> {
         let size = endpoints.per_group?;
         let table = Table {
@@ -40,7 +40,7 @@ impl Tree {
             sets,
             own,
         };
-        // If any group is reached upwards, it is the last or the first.
+        // If uplinks lead to any group, they lead to the last or the first group.
         let groups = 0..endpoints.groups;
         let ups = [groups.end - 1, 0].map(|group| table.row(group));
         let mut ups = ups.into_iter().flatten().chain([Row::default()]);
@@ -67,8 +67,8 @@ impl Tree {
         })
     }
 
-    /// Creates the formula with blocks of `block` endpoints, if the division by multiplication is
-    /// exact.
+    /// Creates the formula for blocks of `block` endpoints, if multiplication by `per_endpoint` is
+    /// exact for all endpoints.
     fn new(first: u32, count: u32, block: u32, down: Row, up: Row) -> Option<Self> {
         let per_endpoint = (1u64 << 32).div_ceil(block.into());
         let beyond = per_endpoint * u64::from(block) - (1 << 32);
@@ -82,7 +82,7 @@ impl Tree {
         })
     }
 
-    /// Returns the ports to an endpoint. Without a branch, because it could not be predicted.
+    /// Returns the ports to an endpoint. Uses no branch, because a branch would be unpredictable.
     #[inline(always)]
     pub fn to(&self, dst: u32) -> Row {
         let at = dst.wrapping_sub(self.first);
@@ -103,7 +103,8 @@ struct Table<'a> {
 }
 
 impl Table<'_> {
-    /// Returns the ports to a group, if it is not the own group and its ports are consecutive.
+    /// Returns the ports to a group of endpoints, if they are consecutive and the group is not that
+    /// of the switch.
     fn row(&self, group: u32) -> Option<Row> {
         let span = self.sets.spans[self.to[group as usize] as usize];
         let row = Row {
@@ -126,17 +127,17 @@ mod tests {
     use crate::paths::switch::EqualPorts;
     use crate::route::Routes;
 
-    /// Routes of a switch in a tree, except for single groups with other routes.
+    /// Test case: routes of a switch in a tree, except for groups in `astray` with other routes.
     #[derive(Clone, Debug)]
     struct Plan {
         groups: u32,
         size: u32,
-        /// Groups below it: the first one, and their number.
+        /// Groups of endpoints below the switch: the first one, and their number.
         below: (u32, u32),
         block: u32,
         ports_per_block: u16,
         ups: u16,
-        /// True if it is the switch of one group, false for a switch above the groups.
+        /// True if hosts are attached to the switch, false for a switch of a higher tier.
         is_edge: bool,
         astray: Vec<(u32, Vec<u16>)>,
     }
@@ -199,7 +200,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2000))]
 
-        /// A formula is equivalent to its table, and a tree always has a formula.
+        /// Checks that a formula is equivalent to its table, and that a tree always has a formula.
         // TOP-22
         #[test]
         fn a_formula_is_as_good_as_its_table(plan in plans(), hash: u32, psn: u32) {

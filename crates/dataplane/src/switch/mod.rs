@@ -340,7 +340,7 @@ impl Switch {
         &self.core.port_counters[port as usize]
     }
 
-    /// Returns the counters of the hop scheme and of PFC.
+    /// Returns the counters of PFC, of the hop scheme and of the link schemes.
     #[must_use]
     pub fn hop_counters(&self) -> HopCounters {
         HopCounters::of(&self.hop, &self.core)

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::Time;
 
-/// The phases of one instant, in the order in which they are handled (KER-02).
+/// The phases of one instant of simulated time, in the order of execution (KER-02).
 pub mod phase {
     /// A link fails or recovers.
     pub const TOPOLOGY: u32 = 0;
@@ -14,21 +14,21 @@ pub mod phase {
     pub const TIMER: u32 = 2;
     /// A flow starts.
     pub const FLOW_START: u32 = 3;
-    /// An idle egress selects a packet to send.
+    /// An idle egress port selects a packet to send.
     pub const EGRESS: u32 = 4;
 }
 
 const ID_BITS: u32 = 29;
 const ID_MASK: u32 = (1 << ID_BITS) - 1;
 
-/// An event that happens to `id` at `time`.
+/// An event that happens to the entity `id` (a link, node or flow) at `time`.
 ///
 /// The order of events depends only on their content, never on when they were pushed (KER-01).
 /// Events are ordered by time, then phase, then [`Event::tie`], then `arg`. Events that are equal
 /// in all four are the same event.
 ///
-/// An event is two whole words, so that it stays in registers. If it were written in parts and read
-/// as a whole, each read would stall until the parts reach the cache.
+/// An event is two 64-bit words, so that it stays in registers. If single fields were written and
+/// the whole event were read, each read would stall until the fields reach the cache.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Event {
     /// Time at which the event happens, in picoseconds.
@@ -40,7 +40,7 @@ pub struct Event {
 impl Event {
     /// The largest id: 2^29 − 1.
     pub const MAX_ID: u32 = ID_MASK;
-    /// The largest phase that fits. The module [`phase`] lists the phases in use.
+    /// The largest phase that fits its 3 bits. The module [`phase`] lists the phases in use.
     pub const MAX_PHASE: u32 = 7;
 
     /// Creates an event of `id` (at most [`Event::MAX_ID`]) at `time`, in `phase` (at most
@@ -71,29 +71,29 @@ impl Event {
         (self.packed >> 32) as u32
     }
 
-    /// A number that the owner of the event chose. The kernel does not interpret it.
+    /// Returns the argument of the event. The kernel does not interpret it.
     #[inline]
     #[must_use]
     pub const fn arg(self) -> u32 {
         self.packed as u32
     }
 
-    /// The phase in which the event is handled within its instant. See [`phase`].
+    /// Returns the phase of the instant in which the event is executed. See [`phase`].
     #[inline]
     #[must_use]
     pub const fn phase(self) -> u32 {
         self.order() >> ID_BITS
     }
 
-    /// The entity that the event concerns: a link, node or flow, depending on the phase.
+    /// Returns the ID of the entity of the event: a link, node or flow, depending on the phase.
     #[inline]
     #[must_use]
     pub const fn id(self) -> u32 {
         self.order() & ID_MASK
     }
 
-    /// Orders the events of one instant and phase (KER-03). The tie is the id, except for arrivals.
-    /// For arrivals it is a bijection of the id that changes with the time.
+    /// Returns the number that orders the events of one instant and phase (KER-03). This tie is the
+    /// id, except for arrivals: there it is a bijection of the id that changes with the time.
     #[inline]
     #[must_use]
     pub const fn tie(self) -> u32 {
@@ -101,7 +101,8 @@ impl Event {
         choose(self.phase() == phase::ARRIVAL, scattered, self.id())
     }
 
-    /// Orders the events of one instant (KER-01). From the highest bit down: phase, tie, arg.
+    /// Returns the number that orders the events of one instant (KER-01). It consists of, from the
+    /// highest bit down: phase, tie, arg.
     #[inline]
     pub(super) const fn rank(self) -> u64 {
         let order = self.phase() << ID_BITS | self.tie();
@@ -118,7 +119,7 @@ impl Event {
         Self::of(time, order & !ID_MASK | id, arg)
     }
 
-    /// True if this event comes before `other` (KER-01).
+    /// Returns true if this event is executed before `other` (KER-01).
     #[inline]
     pub(super) const fn precedes(self, other: Self) -> bool {
         if self.time == other.time {
@@ -142,12 +143,12 @@ impl fmt::Debug for Event {
     }
 }
 
-/// Odd multipliers of [`scatter`]; any odd number is invertible modulo 2^29.
+/// Odd multipliers of [`scatter`]. Any odd number has an inverse modulo 2^29.
 const FIRST: u32 = 0x1657_3a2d;
 const SECOND: u32 = 0x0b4f_6ac5;
 const FIRST_INVERSE: u32 = inverse(FIRST);
 const SECOND_INVERSE: u32 = inverse(SECOND);
-/// At least half of the bits of an id, so that `x ^ x >> FOLD` is its own inverse.
+/// At least half of the bits of an id, so that the function `x ^ x >> FOLD` is its own inverse.
 const FOLD: u32 = ID_BITS.div_ceil(2);
 
 /// Returns the inverse of an odd number modulo 2^32 (and so modulo 2^29). Each step of Newton's
@@ -191,7 +192,7 @@ const fn gather(tie: u32, time: Time) -> u32 {
 }
 
 /// An event as one number that sorts like events (KER-01). From the highest bit down: time, phase,
-/// tie, arg. Calendars compare keys where the time alone does not decide.
+/// tie, arg. Calendars compare keys if the times of events can be equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key(u128);
 

@@ -1,4 +1,4 @@
-//! A calendar that handles events of equal time in the order of scheduling.
+//! A calendar that pops events of equal time in the order of scheduling.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -6,11 +6,11 @@ use std::collections::BinaryHeap;
 use super::{Calendar, Event};
 use crate::Time;
 
-/// Number of slots of the wheel: a power of two and a multiple of 64.
+/// Number of slots of the timing wheel: a power of two and a multiple of 64.
 const SLOTS: usize = 1 << 13;
-/// The index that ends a list.
+/// Index that marks the end of a linked list.
 const NONE: u32 = u32::MAX;
-/// Width of a slot in ps.
+/// Time that a slot covers, in ps.
 const SLOT_PS: Time = 1_000;
 
 /// A pending event of a slot, and the index of the event pushed after it.
@@ -29,12 +29,12 @@ struct Slot {
 
 /// A calendar ordered by time. Events of one instant keep the order in which they were pushed.
 ///
-/// The usual order of Backwater is different (KER-01), because this one depends on which events
-/// exist and on who pushes first. `Fifo` exists to reproduce ns-3, which works this way. The clock
-/// of ns-3 counts nanoseconds, so [`Calendar::push`] rounds every time down to a whole nanosecond.
+/// The usual order of Backwater is different (KER-01): it does not depend on the order of pushes.
+/// `Fifo` exists to reproduce ns-3, which orders events in this way. The clock of ns-3 counts
+/// nanoseconds, so [`Calendar::push`] rounds every time down to a whole nanosecond.
 ///
-/// A wheel with one list per nanosecond covers the next 8 µs. Later events wait in a heap. They
-/// enter the wheel before any event that is pushed after them can.
+/// A timing wheel with one list per nanosecond covers the next 8 µs. Later events are in a heap.
+/// They move into the wheel as soon as it covers their time: before events that are pushed later.
 // KER-09
 #[derive(Clone, Debug)]
 pub struct Fifo {
@@ -43,7 +43,8 @@ pub struct Fifo {
     used: Vec<u64>,
     entries: Vec<Entry>,
     spare: u32,
-    /// Events beyond the wheel: time, number of the push, packed order and argument.
+    /// Events after the time that the wheel covers: time, number of the push, and the packed
+    /// phase, id and argument.
     far: BinaryHeap<Reverse<(Time, u64, u64)>>,
     /// Number of pushes so far.
     pushed: u64,
@@ -53,7 +54,7 @@ pub struct Fifo {
 }
 
 impl Fifo {
-    /// An empty calendar at time 0.
+    /// Creates an empty calendar at time 0.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -124,7 +125,8 @@ impl Fifo {
         }
     }
 
-    /// Moves the clock to `time`, and moves events that the wheel now covers from the heap into it.
+    /// Moves the clock to `time`, and moves events from the heap into the wheel if it now covers
+    /// their time.
     #[inline]
     fn advance(&mut self, time: Time) {
         self.now = time / SLOT_PS;
@@ -233,7 +235,8 @@ mod tests {
         assert!(calendar.is_empty());
     }
 
-    // KER-09: an event that was pushed long ahead comes before one that was pushed shortly before.
+    // KER-09: of two events for the same instant, the one that was pushed first is popped first,
+    // even if it was in the heap.
     #[test]
     fn an_early_push_comes_first_although_it_waited_in_the_heap() {
         let mut calendar = Fifo::new();
@@ -249,7 +252,7 @@ mod tests {
         assert_eq!(calendar.pop_now(), None);
     }
 
-    // KER-09: compares with a sorted list, with gaps shorter and longer than the wheel.
+    // KER-09: compares with a sorted list, for times inside and beyond the wheel
     #[test]
     fn it_is_a_stable_sort_by_time() {
         let mut stream = Stream::new(1, 2, Purpose::Test);

@@ -7,8 +7,8 @@ use super::event::Key;
 use super::{Calendar, Event};
 use crate::Time;
 
-/// A binary heap. It is slow with many events, but simple enough to test the
-/// [`Wheel`](super::Wheel) against.
+/// A calendar that is a binary heap. It is slow with many events, but simple: the reference in
+/// tests of the [`Wheel`](super::Wheel).
 #[derive(Clone, Debug, Default)]
 pub struct Naive {
     heap: BinaryHeap<Reverse<Key>>,
@@ -16,7 +16,7 @@ pub struct Naive {
 }
 
 impl Naive {
-    /// An empty calendar at time 0.
+    /// Creates an empty calendar at time 0.
     #[must_use]
     pub fn new() -> Self {
         Self::default()

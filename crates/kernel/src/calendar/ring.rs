@@ -1,22 +1,24 @@
-//! One level of the wheel: a ring of unsorted buckets, and the memory that levels share.
+//! One level of the timing wheel: a ring of unsorted buckets of events, and the memory pool for
+//! buckets that all levels share.
 
 use super::Event;
 
-/// Number of buckets of a ring. With 64 words of 64 bits, two bit scans find the next bucket in
-/// use.
+/// Number of buckets of a ring. Their bitmap has 64 words of 64 bits, in which two bit scans find
+/// the next bucket with events.
 pub(super) const SLOTS: u64 = 4096;
 const MASK: u64 = SLOTS - 1;
 const WORDS: usize = 64;
 
-/// Capacity of a new bucket.
+/// Capacity of a new bucket, in events.
 const FIRST_CAPACITY: usize = 8;
 /// A bucket of up to this capacity always keeps its memory.
 const KEPT_CAPACITY: usize = 256;
-/// A larger bucket keeps its memory if its capacity is at most this multiple of the events it held.
+/// A larger bucket keeps its memory if its capacity is at most `MAX_OVERSIZE` times the number of
+/// events that it had.
 const MAX_OVERSIZE: usize = 8;
 
-/// Memory of empty buckets for reuse, last in, first out. So the buckets in use stay warm in the
-/// cache, and the steady state allocates no memory.
+/// Memory of empty buckets for reuse, last in, first out. So the memory in use stays in the cache,
+/// and no memory is allocated in the steady state.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Spares {
     buckets: Vec<Vec<Event>>,
@@ -29,14 +31,14 @@ impl Spares {
         spare.unwrap_or_else(|| Vec::with_capacity(FIRST_CAPACITY))
     }
 
-    /// Takes back the memory of a bucket that held `held` events.
+    /// Stores the memory of a bucket for reuse. The bucket had `held` events.
     #[inline]
     pub(super) fn put(&mut self, mut bucket: Vec<Event>, held: usize) {
         if bucket.capacity() == 0 {
             return;
         }
         bucket.clear();
-        // Without this limit each burst of events would leave one more huge spare.
+        // Without this limit each burst of events would leave one more large unused bucket.
         if bucket.capacity() > KEPT_CAPACITY.max(MAX_OVERSIZE * held) {
             bucket.shrink_to(KEPT_CAPACITY);
         }
@@ -44,15 +46,15 @@ impl Spares {
     }
 }
 
-/// A ring of buckets with a bitmap of the buckets in use. Buckets are numbered by time; the ring
-/// stores only the lower bits of the number.
+/// A ring of buckets with a bitmap of the buckets that have events. The number of a bucket is its
+/// time divided by the bucket width. Its slot in the ring is this number modulo [`SLOTS`].
 #[derive(Clone, Debug)]
 pub(super) struct Ring {
-    /// The buckets. A bucket that is not in use has no memory.
+    /// The buckets. A bucket without events has no memory.
     buckets: Box<[Vec<Event>; SLOTS as usize]>,
-    /// A bit for each bucket in use.
+    /// Bitmap of the buckets with events.
     words: [u64; WORDS],
-    /// A bit for each word that is not zero.
+    /// Bitmap of the elements of `words` that are not zero.
     summary: u64,
 }
 
@@ -65,7 +67,7 @@ impl Ring {
         }
     }
 
-    /// Adds an event to the bucket `number`.
+    /// Adds an event to the bucket with this number.
     #[inline]
     pub(super) fn insert(&mut self, spares: &mut Spares, number: u64, event: Event) {
         let slot = (number & MASK) as usize;
@@ -77,7 +79,7 @@ impl Ring {
         }
     }
 
-    /// Adds an event to a bucket that is full or not in use. This is a separate function because it
+    /// Adds an event to a bucket that is full or has no memory. A separate function, because this
     /// is rare.
     #[cold]
     #[inline(never)]
@@ -91,7 +93,7 @@ impl Ring {
         bucket.push(event);
     }
 
-    /// Removes the bucket `number` and returns its events.
+    /// Removes and returns the events of the bucket with this number.
     #[inline]
     pub(super) fn take(&mut self, number: u64) -> Vec<Event> {
         let slot = (number & MASK) as usize;
@@ -103,13 +105,13 @@ impl Ring {
         std::mem::take(&mut self.buckets[slot])
     }
 
-    /// Returns the events of the bucket `number`.
+    /// Returns the events of the bucket with this number.
     #[inline]
     pub(super) fn bucket(&self, number: u64) -> &[Event] {
         &self.buckets[(number & MASK) as usize]
     }
 
-    /// Removes all buckets and returns those that were in use.
+    /// Removes all buckets and returns those with events.
     pub(super) fn take_all(&mut self) -> impl Iterator<Item = Vec<Event>> {
         self.words = [0; WORDS];
         self.summary = 0;
@@ -119,8 +121,8 @@ impl Ring {
             .map(std::mem::take)
     }
 
-    /// Returns the number of the first bucket in use at or after `number`, within one turn of the
-    /// ring.
+    /// Returns the number of the first bucket with events among the [`SLOTS`] buckets from `number`
+    /// on.
     #[inline]
     pub(super) fn next(&self, number: u64) -> Option<u64> {
         let slot = number & MASK;
@@ -131,7 +133,7 @@ impl Ring {
             .map(|found| number + (SLOTS - slot) + found)
     }
 
-    /// Returns the first slot in use at or after `slot`, without wrapping around.
+    /// Returns the first slot with events at or after `slot`, without wrapping around.
     #[inline]
     fn next_slot(&self, slot: u64) -> Option<u64> {
         let word = slot >> 6;
@@ -157,7 +159,7 @@ mod tests {
         Event::new(time, 2, 0, 0)
     }
 
-    /// Compares the bitmap with a search through all buckets, across the wrap of the ring.
+    /// Compares [`Ring::next`] with a linear search, also across the end of the ring.
     #[test]
     fn next_is_the_first_in_use() {
         let mut ring = Ring::new();
@@ -169,7 +171,7 @@ mod tests {
         }
         for from in start..start + SLOTS {
             let expected = used.iter().copied().find(|&number| number >= from);
-            // After the last bucket in use, the search wraps to buckets before `from`.
+            // After the last bucket with events, the search wraps to buckets before `from`.
             let found = ring.next(from).filter(|&number| number < start + SLOTS);
             assert_eq!(found, expected, "from {from}");
         }
@@ -181,7 +183,7 @@ mod tests {
         assert_eq!(ring.summary, 0);
     }
 
-    /// Bursts in all buckets, one after the other, leave memory for one burst, not one per bucket.
+    /// After bursts in all buckets, one after the other, the memory of at most one burst is kept.
     #[test]
     fn unused_memory_is_limited() {
         let mut ring = Ring::new();
@@ -199,7 +201,7 @@ mod tests {
         }
     }
 
-    /// A bucket without memory is not kept as a spare.
+    /// A bucket without memory is not stored for reuse.
     #[test]
     fn an_empty_bucket_is_not_a_spare() {
         let mut spares = Spares::default();

@@ -11,17 +11,17 @@ use crate::{Time, small_sort};
 
 const SLOT_BITS: u32 = SLOTS.trailing_zeros();
 
-/// A new event is inserted into the sorted bucket only if it moves at most this many events.
+/// A new event is inserted into the sorted bucket only if at most this many events must be moved.
 const SHALLOW: usize = 256;
 
-/// A bucket with more events than this is first spread over parts and then sorted.
+/// A bucket with more events than this is first divided into time ranges ([`spread`]), then sorted.
 const FEW: usize = 24;
 
-/// Maximum number of parts of a bucket.
+/// Maximum number of time ranges into which [`spread`] divides a bucket.
 const PARTS: usize = 256;
 
-/// Sorts events by insertion, the latest first. Fast if all are near their places. Returns true if
-/// any two share an instant.
+/// Sorts events by time, the latest first, with an insertion sort. This is fast if the events are
+/// nearly sorted. Returns true if two events have the same time.
 #[inline]
 fn insert_all(events: &mut [Event]) -> bool {
     let mut tie = false;
@@ -38,8 +38,8 @@ fn insert_all(events: &mut [Event]) -> bool {
     tie
 }
 
-/// Sorts the events of a bucket of 2^`shift` ps into parts of the bucket, the latest part first. A
-/// part has one or two events on average.
+/// Sorts the events of a bucket of 2^`shift` ps roughly: by time range within the bucket, the
+/// latest range first. A range has one or two events on average.
 fn spread(events: &mut Vec<Event>, spare: &mut Vec<Event>, shift: u32) {
     let parts = events.len().next_power_of_two().min(PARTS);
     let within = shift.saturating_sub(parts.trailing_zeros());
@@ -63,8 +63,8 @@ fn spread(events: &mut Vec<Event>, spare: &mut Vec<Event>, shift: u32) {
 
 /// A hierarchical timing wheel with sorted buckets.
 ///
-/// Time is divided into buckets of 2^`shift` ps, and 4096 buckets form a block. Three levels hold
-/// the pending events:
+/// Time is divided into buckets of 2^`shift` ps. 4096 buckets form a block. Buckets and blocks are
+/// numbered from time 0. Three levels store the pending events:
 ///
 /// | level | covers | structure |
 /// |---|---|---|
@@ -72,25 +72,26 @@ fn spread(events: &mut Vec<Event>, spare: &mut Vec<Event>, shift: u32) {
 /// | far | the next 4096 blocks | a ring of unsorted blocks |
 /// | beyond | the rest | a heap |
 ///
-/// With buckets of 2^10 ps, the near level covers 4.2 µs and the far level 17 ms. A bucket is
-/// sorted when it becomes current, and events are popped from its end. When the cursor enters a
-/// block, the events of the block move into buckets. A bitmap of the buckets in use allows the
-/// wheel to skip empty buckets, so sparse events cost as much as dense ones.
+/// With buckets of 2^10 ps, the near level covers 4.2 µs and the far level 17 ms. The cursor is the
+/// number of the next bucket. When simulated time reaches a bucket, its events are sorted and then
+/// popped one by one. When it reaches a block, the events of the block move into buckets. The wheel
+/// skips empty buckets with a bitmap, so sparse events cost as much as dense events.
 ///
 /// The shift changes only the speed, never the order. It may adapt to the load
 /// ([`Wheel::between`]).
 #[derive(Clone, Debug)]
 pub struct Wheel {
-    /// The current bucket, in descending order: the next event is the last.
+    /// The sorted current bucket, in descending order: the last event is popped first.
     current: Vec<Event>,
     /// Number of events in `current` when it was sorted.
     loaded: usize,
-    /// Events of buckets before the cursor that arrived after the sort and are not due soon. Nearly
-    /// always empty.
+    /// Events that were pushed after the sort into buckets before the cursor, and whose time is not
+    /// soon. Nearly always empty.
     late: BinaryHeap<Reverse<Key>>,
-    /// The first bucket that was neither popped nor loaded into `current`.
+    /// Number of the first bucket that was neither popped nor moved to `current`.
     cursor: u64,
-    /// The block that was entered last. The cursor is in it or at its end.
+    /// Number of the block whose events were moved into buckets last. The cursor is in this block
+    /// or at its end.
     block: u64,
     shift: u32,
     width: Width,
@@ -100,9 +101,9 @@ pub struct Wheel {
     far: Ring,
     beyond: BinaryHeap<Reverse<Key>>,
     spares: Spares,
-    /// Scratch memory: ranks of events that share an instant.
+    /// Scratch memory: ranks of events that have the same time.
     ties: Vec<u64>,
-    /// Scratch memory: a bucket that is being spread.
+    /// Scratch memory of [`spread`].
     spread: Vec<Event>,
 }
 
@@ -110,23 +111,24 @@ impl Wheel {
     /// Number of buckets of the near level.
     pub const SLOTS: u64 = SLOTS;
 
-    /// The widest bucket is 2^32 ps, about 4 ms.
+    /// Maximum shift: the widest bucket has 2^32 ps, about 4 ms.
     pub const MAX_SHIFT: u32 = 32;
 
-    /// Buckets of 2^10 ps, about a nanosecond.
+    /// Default shift: buckets of 2^10 ps, about a nanosecond.
     pub const DEFAULT_SHIFT: u32 = 10;
 
     /// Returns an empty calendar at time 0 with buckets of 2^`shift` ps, at most
     /// 2^[`Self::MAX_SHIFT`].
     ///
-    /// Shifts from 10 to 13 are fast with ten to a million pending events (docs/calendar.md). Links
-    /// of another speed or length may need other shifts.
+    /// Shifts from 10 to 13 are fast with ten to a million pending events (docs/calendar.md). Other
+    /// link rates or delays may need other shifts.
     #[must_use]
     pub fn new(shift: u32) -> Self {
         Self::between(shift, shift)
     }
 
-    /// Like [`Wheel::new`], but the width adapts to the load between 2^`least` and 2^`most` ps.
+    /// Like [`Wheel::new`], but the width of buckets adapts to the load, between 2^`least` and
+    /// 2^`most` ps.
     // KER-11
     #[must_use]
     pub fn between(least: u32, most: u32) -> Self {
@@ -169,9 +171,9 @@ impl Wheel {
         }
     }
 
-    /// Adds an event of a bucket before the cursor. An event that is due soon is inserted into the
-    /// sorted bucket. Others go to the heap, because a burst of them would move the sorted events
-    /// again and again.
+    /// Adds an event of a bucket before the cursor. If its time is soon, it is inserted into the
+    /// sorted bucket. Other events are added to the heap `late`, because a burst of insertions
+    /// would move the sorted events many times.
     #[inline(never)]
     fn push_current(&mut self, event: Event) {
         self.width.count_late();
@@ -195,9 +197,9 @@ impl Wheel {
         }
     }
 
-    /// Makes the next bucket with events the current one. The current bucket must be empty. Returns
-    /// false if the next bucket does not begin before `limit`. KER-05: the cursor never passes the
-    /// limit.
+    /// Makes the next bucket with events the current bucket, which must be empty. Returns false if
+    /// the next bucket with events does not begin before `limit`. KER-05: the cursor never passes
+    /// the limit.
     fn advance(&mut self, limit: Time) -> bool {
         if let Some(shift) = self.width.better(self.shift, self.len) {
             self.change_width(shift);
@@ -221,8 +223,8 @@ impl Wheel {
         }
     }
 
-    /// Returns the next block with events. `near` is true if the near level has any; they are then
-    /// in the block after the current one.
+    /// Returns the number of the next block with events. `near` is true if the near level has
+    /// events. These are then in the block after the current one.
     fn next_block(&self, near: bool) -> Option<u64> {
         if near {
             return Some(self.block + 1);
@@ -233,7 +235,7 @@ impl Wheel {
         })
     }
 
-    /// Sorts a bucket and makes it the current one.
+    /// Makes a bucket the current bucket and sorts it.
     fn load(&mut self, bucket: u64) {
         let drained = std::mem::replace(&mut self.current, self.near.take(bucket));
         self.spares.put(drained, self.loaded);
@@ -245,22 +247,22 @@ impl Wheel {
         }
     }
 
-    /// Sorts the current bucket by time. Returns true if any of its events share an instant.
+    /// Sorts the current bucket by time. Returns true if two of its events have the same time.
     #[inline]
     fn sort_by_time(&mut self) -> bool {
         let events = &mut self.current;
         if events.len() <= FEW {
             events.reverse(); // events are pushed roughly in ascending order
         } else if events.iter().all(|event| event.time == events[0].time) {
-            return true; // all events share one instant
+            return true; // all events have the same time
         } else {
             spread(events, &mut self.spread, self.shift);
         }
         insert_all(events)
     }
 
-    /// Sorts the current bucket. Most events have an instant of their own. The rest of the key is
-    /// compared only where instants are equal.
+    /// Sorts the current bucket. Most events have different times. Phase, tie and argument are
+    /// compared only for events of the same time.
     #[inline]
     fn sort(&mut self) {
         if !self.sort_by_time() {
@@ -284,8 +286,8 @@ impl Wheel {
         }
     }
 
-    /// Moves the cursor to the start of a block, and moves events down that a finer level now
-    /// covers.
+    /// Moves the cursor to the start of a block. Moves the events of this block from the far to the
+    /// near level, and from `beyond` to the far level those that it now covers.
     #[inline(never)]
     fn enter(&mut self, block: u64) {
         self.block = block;
@@ -300,7 +302,7 @@ impl Wheel {
         self.fetch_from_beyond();
     }
 
-    /// Moves events down from the heap if a finer level now covers them.
+    /// Moves events from the heap `beyond` to the near or far level if this level now covers them.
     fn fetch_from_beyond(&mut self) {
         while let Some(&Reverse(key)) = self.beyond.peek() {
             let bucket = self.bucket(key.time());
@@ -317,10 +319,8 @@ impl Wheel {
         }
     }
 
-    /// Moves all pending events into buckets of another width. The current bucket and the late
-    /// events must be empty.
-    // KER-05, KER-11: the new cursor may lie before the old one, so a push at the limit finds its
-    // place
+    /// Moves all pending events into buckets of another width. `current` and `late` must be empty.
+    // KER-05, KER-11: the new cursor may lie before the old one, so pushes at the limit stay legal
     #[cold]
     #[inline(never)]
     fn change_width(&mut self, shift: u32) {
@@ -342,7 +342,7 @@ impl Wheel {
         self.fetch_from_beyond();
     }
 
-    /// Returns the first event before `limit`, and true if it is one of the late events.
+    /// Returns the first event before `limit`, and true if it is in the heap `late`.
     #[inline]
     fn next_event(&mut self, limit: Time) -> Option<(Event, bool)> {
         if !self.late.is_empty() {
@@ -367,7 +367,7 @@ impl Wheel {
 }
 
 impl Default for Wheel {
-    /// Buckets of 2^[`Wheel::DEFAULT_SHIFT`] ps.
+    /// Creates a wheel with buckets of 2^[`Wheel::DEFAULT_SHIFT`] ps.
     fn default() -> Self {
         Self::new(Self::DEFAULT_SHIFT)
     }
@@ -415,7 +415,7 @@ impl Calendar for Wheel {
 
     #[inline]
     fn pop_now(&mut self) -> Option<Event> {
-        // The bucket of the last popped event is the current one.
+        // The last popped event was in the current bucket, and so are other events of its time.
         if self.late.is_empty() {
             let now = self.popped_ps;
             let event = self.current.pop_if(|event| event.time == now)?;
@@ -451,7 +451,7 @@ mod tests {
         let (mut wheel, mut naive) = (Wheel::between(2, 16), Naive::new());
         let mut shifts = Vec::new();
         let mut now = 0;
-        // Pairs of the gap between events in ps and the number of pending events.
+        // Pairs: mean time between events in ps, number of pending events.
         for (gap, pending) in [
             (30, 3_000),
             (100_000, 50),
@@ -480,14 +480,15 @@ mod tests {
             assert_eq!(wheel.pop_before(Time::MAX), Some(event));
         }
         assert!(wheel.is_empty());
-        // A bucket is about 128 gaps wide where the bounds allow it.
+        // A bucket has about 128 events, unless the limits of the width prevent this.
         let wanted = [(11, 13), (16, 16), (9, 11), (16, 16), (7, 9)];
         for (shift, (least, most)) in shifts.iter().zip(wanted) {
             assert!((least..=most).contains(shift), "{shifts:?}");
         }
     }
 
-    /// The following bucket is returned exactly once, also if few events were left.
+    /// [`Calendar::following`] returns each next bucket exactly once, also if `current` had few
+    /// events.
     #[test]
     fn following_events_are_returned_once_per_bucket() {
         let mut wheel = Wheel::new(10);
@@ -508,8 +509,7 @@ mod tests {
         assert_eq!(returned, [(24, 3), (15, 1), (12, 12)]);
     }
 
-    /// KER-05: no bucket that begins at or after the limit becomes current, and no such block is
-    /// entered.
+    /// KER-05: the wheel loads no bucket and no block that begins at or after the limit.
     #[test]
     fn cursor_stays_before_the_limit() {
         let times = [

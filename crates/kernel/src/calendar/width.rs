@@ -1,16 +1,18 @@
-//! Adapts the width of a wheel's buckets to the load.
+//! Adapts the width (time range) of the buckets of a timing wheel to the load.
 
-/// Wanted number of events per bucket. With fewer events, the unpredictable branches at each change
-/// of bucket dominate. With more, an event that arrives late must move many others.
+/// Target number of events per bucket. With fewer events, the unpredictable branches at each change
+/// of bucket dominate the cost. With more events, an insertion into the current bucket moves many
+/// events.
 const WANTED: u64 = 128;
-/// Below this average the buckets become wider, and above `MOST` they become narrower.
+/// Buckets become wider if they have fewer events than this on average, and narrower above `MOST`.
 const FEWEST: u64 = 64;
 const MOST: u64 = 256;
-/// Minimum number of events for an average. The number must also be four times the pending events,
-/// because a change of width moves all of them.
+/// Minimum number of events before the width is changed. Four times the number of pending events
+/// are also required, because a change of width moves all pending events.
 const MEASURED: u64 = 4096;
 
-/// Limits of the width as powers of two of ps, and the bucket statistics since the last decision.
+/// Limits of the bucket width (as exponents of 2, in ps), and counts of buckets and events since
+/// the last check of the width.
 #[derive(Clone, Debug)]
 pub(super) struct Width {
     least: u32,
@@ -20,7 +22,7 @@ pub(super) struct Width {
 }
 
 impl Width {
-    /// Allows widths from 2^`least` to 2^`most` ps.
+    /// Creates the state for bucket widths from 2^`least` to 2^`most` ps.
     pub(super) const fn between(least: u32, most: u32) -> Self {
         Self {
             least,
@@ -30,7 +32,7 @@ impl Width {
         }
     }
 
-    /// Counts a bucket that becomes the current one.
+    /// Counts a bucket that becomes the current bucket, with its number of events.
     #[inline]
     pub(super) const fn count_bucket(&mut self, events: usize) {
         self.buckets += 1;
@@ -43,7 +45,8 @@ impl Width {
         self.events += 1;
     }
 
-    /// Returns a better shift than `shift` if enough events were counted and there is a better one.
+    /// Returns the new width (as exponent of 2) if enough events were counted and another width
+    /// than `shift` is better.
     // KER-11: aim at 128 events per bucket
     #[inline]
     pub(super) fn better(&mut self, shift: u32, pending: usize) -> Option<u32> {
@@ -66,7 +69,7 @@ impl Width {
 mod tests {
     use super::*;
 
-    /// Fills buckets with `mean` events each and returns the new shift, if any.
+    /// Counts buckets with `mean` events each, and returns the new width if it changes.
     fn after(width: &mut Width, mean: usize, pending: usize) -> Option<u32> {
         let buckets = (MEASURED.max(4 * pending as u64) as usize).div_ceil(mean);
         for _ in 0..buckets {

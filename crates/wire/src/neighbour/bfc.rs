@@ -1,4 +1,4 @@
-//! Bodies of BFC frames.
+//! Bodies of BFC control frames: pauses of queues, of flows, and bitmaps.
 
 use dataplane::hop::bfc::{Bitmap, PauseFlow, PauseQueue};
 use dataplane::packet::{Frame, Packet};
@@ -11,7 +11,7 @@ const QUEUE: u8 = 0;
 const FLOW: u8 = 1;
 const BITMAP: u8 = 2;
 
-/// Maximum length of a bitmap: one bit for each number of 16 bits.
+/// Maximum length of a bitmap of paused queues in bytes: one bit for each 16-bit queue number.
 const MOST_BITMAP_BYTES: u16 = 1 << 13;
 
 pub(super) fn parse<'a>(header: &Header, mut body: Reader<'a>) -> Parsed<'a> {

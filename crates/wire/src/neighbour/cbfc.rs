@@ -1,4 +1,4 @@
-//! Bodies of the frames of credit-based flow control (CBFC).
+//! Bodies of the control frames of credit-based flow control (CBFC).
 
 use dataplane::classes::{DATA_CLASS, TRAFFIC_CLASSES, traffic_class};
 use dataplane::link::cbfc::{CreditsConsumed, CreditsFreed};

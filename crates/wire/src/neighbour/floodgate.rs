@@ -1,4 +1,4 @@
-//! Bodies of Floodgate frames.
+//! Bodies of Floodgate control frames: credits, requests and pauses of destinations.
 
 use dataplane::hop::floodgate::{Credit, Credits, PauseDestination, SwitchSyn};
 use dataplane::packet::{Frame, Packet};
@@ -12,7 +12,7 @@ const CREDITS: u8 = 1;
 const SWITCH_SYN: u8 = 2;
 const PAUSE_DESTINATION: u8 = 3;
 
-/// Number of words of one entry: destination, units, number.
+/// Number of 32-bit words of one credit in a list: destination, units, sequence number.
 const ENTRY_WORDS: usize = 3;
 
 pub(super) fn parse<'a>(header: &Header, mut body: Reader<'a>) -> Parsed<'a> {

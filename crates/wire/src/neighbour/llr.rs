@@ -1,4 +1,4 @@
-//! Contents of the frames of link-level retry (LLR).
+//! Bodies of the control frames of link-level retry (LLR).
 
 use dataplane::link::llr::{Ack, Nack};
 use dataplane::packet::{Frame, Packet};

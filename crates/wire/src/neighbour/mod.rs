@@ -1,9 +1,9 @@
-//! Frames between neighbours without a published format. They have the experimental EtherType
-//! [`OURS`](crate::ethernet::ether_type::OURS).
+//! Control frames between neighbours without a published format. They have the experimental
+//! EtherType [`OURS`](crate::ethernet::ether_type::OURS).
 //!
-//! Each hop scheme has a file here with the bodies of its frames, and a line in the list below. Hop
-//! schemes from other crates share one format, see `outside.rs`. PFC frames have the format of the
-//! standard; see [`pfc`].
+//! Each hop scheme or link scheme has a file in this directory with the bodies of its frames, and a
+//! line in the list `schemes!` below. Hop schemes from other crates share one format, see
+//! `outside.rs`. PFC frames have the format of the standard; see [`pfc`].
 
 mod bfc;
 mod cbfc;
@@ -23,22 +23,22 @@ pub const VERSION: u8 = 1;
 /// Number of bytes of the common header.
 pub const HEADER_BYTES: usize = 8;
 
-/// Name of the common header in errors.
+/// Name of the common header in error messages.
 const HEADER: &str = "frame between neighbours";
 
-/// The common header of these frames.
+/// The common header of control frames between neighbours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Number of the hop scheme.
+    /// ID of the hop scheme.
     pub scheme: u8,
     /// Number of the frame type within the scheme.
     pub kind: u8,
     /// True for a pause, false for a resume.
     pub on: bool,
-    /// Size of the frame on its link in bytes. Nodes use it to count and time the frame. The
-    /// encoded frame may be shorter, if the scheme defines the size of its frames, or longer.
+    /// Size of the frame on its link in bytes, which nodes use to count bytes and to compute times.
+    /// The encoded frame may be shorter or longer.
     pub line_bytes: u16,
-    /// Number of entries of the list in the frame.
+    /// Number of entries of the list in the frame body.
     pub entries: u16,
 }
 
@@ -71,19 +71,19 @@ impl Header {
     }
 }
 
-/// The list that belongs to a record, in the encoding of the frame.
+/// The list of numbers of a control frame, as encoded in the frame.
 #[derive(Clone, Copy, Debug)]
 pub enum List<'a> {
     /// No list.
     None,
-    /// A bitmap of numbers: bit `n` stands for the number `n`, lowest bit of a byte first.
+    /// A bitmap: bit `n` is set if the list contains the number `n`, lowest bit of a byte first.
     Bits(&'a [u8]),
-    /// A list of words.
+    /// 32-bit words in network byte order.
     Words(&'a [u8]),
 }
 
 impl List<'_> {
-    /// Appends the numbers of the list to `words`.
+    /// Decodes the list and appends its numbers to `words`.
     pub fn read(self, words: &mut Vec<u32>) {
         match self {
             Self::None => {}
@@ -103,14 +103,15 @@ impl List<'_> {
     }
 }
 
-/// Result of parsing the body of a frame. `None` means that the scheme has no such frame.
+/// Result of parsing the body of a control frame: packet and list. `None` means that the scheme has
+/// no such frame.
 type Parsed<'a> = Result<Option<(Packet, List<'a>)>, Malformed>;
 
-/// Generates the dispatch to the modules of the schemes. Both matches are exhaustive, so a hop
-/// scheme without a format does not compile.
+/// Generates the calls of the module of each scheme. Both matches are exhaustive, so a scheme
+/// without a frame format does not compile.
 macro_rules! schemes {
     ($($Name:ident: $module:ident;)*) => {
-        /// Parses the bytes after the EtherType. Returns the record and its list.
+        /// Parses the bytes after the EtherType. Returns the control frame and its list.
         ///
         /// # Errors
         /// Too few bytes, or an unknown scheme, frame or value.
@@ -128,7 +129,7 @@ macro_rules! schemes {
             })
         }
 
-        /// Writes the bytes after the EtherType. `list` belongs to the record.
+        /// Writes the bytes after the EtherType of a control frame and of its list.
         ///
         /// # Errors
         /// The buffer is too small, the frame has no format, or a value does not fit.

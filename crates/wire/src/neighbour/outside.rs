@@ -1,4 +1,5 @@
-//! Bodies of the frames of hop schemes from other crates: the words of the frame and its list.
+//! Bodies of the control frames of hop schemes from other crates: the four words of the frame
+//! content, and the list.
 
 use dataplane::hop::FRAME_NUMBERS;
 use dataplane::packet::{Kind, Packet};

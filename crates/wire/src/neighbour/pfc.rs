@@ -1,4 +1,4 @@
-//! PFC pauses of classes as standard frames.
+//! Conversion of PFC control frames of the dataplane to IEEE 802.1Qbb frames and back.
 
 use dataplane::classes::{ClassSet, DATA_CLASS};
 use dataplane::hop::pfc::{PauseClasses, PauseFor};
@@ -7,10 +7,11 @@ use dataplane::packet::{Frame, Packet};
 use crate::error::Malformed;
 use crate::pause::Pause;
 
-/// Pause time of an XOFF that lasts until XON: the maximum. The neighbour does not count it down.
+/// Pause time of an XOFF that lasts until XON: the maximum. The neighbour ignores the duration.
 pub const XOFF_QUANTA: u16 = u16::MAX;
 
-/// Returns the standard frame for a record, or `None` if the record is not a PFC pause.
+/// Returns the IEEE 802.1Qbb frame for a control frame of the dataplane, or `None` if `packet` is
+/// not a PFC frame.
 #[must_use]
 pub fn frame_of(packet: &Packet) -> Option<Pause> {
     let lasting = PauseClasses::read(packet);
@@ -23,12 +24,12 @@ pub fn frame_of(packet: &Packet) -> Option<Pause> {
     Some(Pause::Priority { enabled, quanta })
 }
 
-/// Returns the record of a frame whose size on the link is `line_bytes`. `timed` is true if pauses
-/// expire, and false if they last until XON.
+/// Returns an IEEE 802.1Qbb frame as a control frame of the dataplane, whose size on the link is
+/// `line_bytes`. `timed` is true if pauses expire, and false if they last until XON.
 ///
 /// # Errors
-/// A pause of 802.3x, which a PFC port ignores. A frame that needs more than one record: it pauses
-/// some classes and resumes others, or pauses classes for different times.
+/// A pause of 802.3x, which a PFC port ignores. A frame that pauses some classes and resumes
+/// others, or pauses classes for different times: it needs several control frames of the dataplane.
 pub fn record_of(pause: &Pause, timed: bool, line_bytes: u16) -> Result<Packet, Malformed> {
     let wrong = |field, found, expected| Malformed::value("pause frame", 0, field, found, expected);
     let Pause::Priority { enabled, quanta } = *pause else {
@@ -50,8 +51,9 @@ pub fn record_of(pause: &Pause, timed: bool, line_bytes: u16) -> Result<Packet, 
     Ok(first.unwrap_or_else(|| empty.packet(line_bytes)))
 }
 
-/// Returns the records of a pause of priorities: one for the resumed priorities, and one for each
-/// pause time. If pauses last until XON (`timed` is false), all pause times are equal.
+/// Returns the control frames of the dataplane for an IEEE 802.1Qbb frame: one for the resumed
+/// priorities, and one for each different pause time. If pauses last until XON (`timed` is false),
+/// all times above 0 count as equal.
 pub fn records_of(
     enabled: u8,
     quanta: [u16; 8],

@@ -1,14 +1,14 @@
-//! A property of all byte sequences.
+//! Check for any sequence of bytes: a decoded packet survives another round trip.
 
 use dataplane::packet::Arena;
 use wire::{Malformed, Network, decode, encode};
 
 use crate::common::link;
 
-/// Decodes bytes, encodes the result, decodes it again, and compares both records.
+/// Decodes bytes, encodes the packet, decodes it again, and compares both decoded packets.
 ///
 /// # Panics
-/// If the records differ.
+/// If the packets differ.
 pub fn read_twice(
     network: &Network,
     bytes: &[u8],

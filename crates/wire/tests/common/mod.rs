@@ -1,4 +1,4 @@
-//! Random packets of every kind, and frames with errors.
+//! Random packets of every kind, and random errors in frames.
 
 use dataplane::classes::{CONTROL_CLASS, ClassSet, DATA_CLASS};
 use dataplane::hop::bfc::{Bitmap, PauseFlow, PauseQueue};
@@ -37,7 +37,7 @@ impl Random {
         self.next() >> 63 != 0
     }
 
-    /// Draws a number of up to `bits` bits, of any magnitude; often 0.
+    /// Draws a number of at most `bits` bits. Its magnitude is random, often 0 or the maximum.
     pub fn some(&mut self, bits: u32) -> u64 {
         match self.below(8) {
             0 => 0,
@@ -59,7 +59,7 @@ pub const KINDS: [Kind; 9] = [
     Kind::Notice,
 ];
 
-/// Number of frame types that `neighbour` creates.
+/// Number of types of control frames that `neighbour` creates.
 pub const FRAMES: u64 = 13;
 
 pub const SIZES: Sizes = Sizes {
@@ -96,8 +96,8 @@ pub fn link(network: &Network) -> Link<'_> {
     }
 }
 
-/// Creates a packet of a flow as its sender leaves it on a link. Fields that are local to a node
-/// have random values as well, which must not matter.
+/// Creates a packet of a flow as the sender of a link encodes it. Fields that are local to a node
+/// also have random values, which must not affect the frame.
 pub fn flow_packet(
     random: &mut Random,
     network: &Network,
@@ -195,7 +195,7 @@ fn int_hop(random: &mut Random, telemetry: IntFormat) -> IntHop {
     }
 }
 
-/// Creates a frame between neighbours.
+/// Creates a control frame between neighbours with random content. `which` selects the type.
 pub fn neighbour(
     random: &mut Random,
     which: u64,
@@ -277,7 +277,8 @@ pub fn any(random: &mut Random, network: &Network, arena: &mut Arena) -> PacketI
     }
 }
 
-/// Changes a frame of `bytes` bytes: bits, bytes, words and its length. Returns the new length.
+/// Changes random bits, bytes and words of a frame of `bytes` bytes, and its length. Returns the
+/// new length.
 pub fn mutate(random: &mut Random, frame: &mut [u8], bytes: usize) -> usize {
     let mut end = bytes;
     for _ in 0..=random.below(3) {
@@ -297,8 +298,8 @@ pub fn mutate(random: &mut Random, frame: &mut [u8], bytes: usize) -> usize {
     end
 }
 
-/// Corrects the checksums of a frame if it still has the needed headers, so that later errors are
-/// found as well.
+/// Corrects the checksums of a frame if its headers are still valid, so that the decoder also
+/// reaches errors in later headers.
 pub fn repair(frame: &mut [u8]) {
     let ip_at = if frame.get(12..14) == Some(&[0x81, 0]) {
         18

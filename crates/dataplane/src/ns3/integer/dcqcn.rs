@@ -1,8 +1,8 @@
-//! DCQCN of the NIC vendor, with timers that expire as events.
+//! DCQCN of the NIC vendor, with timers that expire as simulation events.
 //!
-//! `cc/dcqcn.rs` computes expired timers when its rate is queried. Here a CNP can arrive in the
-//! same nanosecond in which a timer expires. The order of scheduling then decides whether it
-//! counts, so expiries are events.
+//! `cc/dcqcn.rs` computes the effect of expired timers when its rate is queried. That is not exact
+//! enough here: if a CNP arrives in the nanosecond in which a timer expires, the order of the two
+//! events decides if the CNP counts. So each expiry is an event.
 
 use super::{line_bps, times};
 use crate::cc::PathInfo;
@@ -24,13 +24,14 @@ pub enum Tick {
 pub(super) struct Dcqcn {
     target_bps: u64,
     alpha: f64,
-    /// Increases since the last reduction.
+    /// Number of rate increases since the last rate reduction.
     stage: u32,
-    /// `alpha_cnp`, `decrease_cnp`: a CNP arrived since the last expiry of the timer.
+    /// `alpha_cnp`, `decrease_cnp`: true if a CNP arrived since the last expiry of the timer for α,
+    /// or of the timer for rate reductions.
     alpha_cnp: bool,
     decrease_cnp: bool,
     started: bool,
-    /// Time of the next increase. Earlier expiries are cancelled.
+    /// Time of the next rate increase. Timers that expire at another time are cancelled.
     increase_at_ps: Time,
 }
 
@@ -62,7 +63,7 @@ impl Dcqcn {
         self.started = true;
         self.alpha_cnp = false;
         self.target_bps = rate_bps;
-        // One nanosecond later, so that α is updated before the rate is reduced.
+        // The reduction is one nanosecond later, so that α is updated first.
         [
             Some((now + config.alpha_timer_ps, Tick::Alpha)),
             Some((now + config.decrease_interval_ps + NS, Tick::Decrease)),
@@ -99,7 +100,8 @@ impl Dcqcn {
         }
     }
 
-    /// NS3-54: reduces the rate at most once per expiry, and restarts the increase timer.
+    /// NS3-54: reduces the rate if a CNP arrived since the last expiry, and restarts the timer for
+    /// rate increases.
     fn decrease(
         &mut self,
         rate_bps: &mut u64,
@@ -121,7 +123,7 @@ impl Dcqcn {
         Some(self.increase_at_ps)
     }
 
-    /// NS3-55: increases the rate.
+    /// NS3-55: increases the rate, and the target rate after the fast recovery.
     fn increase(&mut self, rate_bps: &mut u64, config: &DcqcnConfig, path: &PathInfo) {
         if self.stage >= config.fast_recovery {
             let step = if self.stage == config.fast_recovery {

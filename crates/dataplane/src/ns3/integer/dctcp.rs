@@ -1,4 +1,4 @@
-//! DCTCP that controls a rate.
+//! DCTCP that controls a rate instead of a window.
 
 use super::{increase_bps, line_bps, times};
 use crate::cc::dctcp::DctcpConfig;
@@ -7,12 +7,12 @@ use crate::cc::{Ack, PathInfo};
 #[derive(Clone, Debug)]
 pub(super) struct Dctcp {
     alpha: f64,
-    /// Marked ACKs of this batch.
+    /// Number of marked ACKs in the current round trip (batch).
     marked: u64,
-    /// Number of ACKs that this batch will have.
+    /// Number of ACKs expected in the current round trip.
     batch: u64,
     last_update_seq: u64,
-    /// If `reduced`: byte number that an ACK must pass before the next reduction.
+    /// If `reduced`: sequence number in bytes that an ACK must pass before the next rate reduction.
     reduced_until: u64,
     reduced: bool,
 }

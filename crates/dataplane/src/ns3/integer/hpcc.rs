@@ -1,4 +1,4 @@
-//! HPCC that controls a rate.
+//! HPCC that controls a rate instead of a window.
 
 use super::{increase_bps, line_bps, ns};
 use crate::cc::hpcc::{HpccConfig, Reaction};
@@ -7,14 +7,15 @@ use crate::int::{IntHop, MAX_HOPS, Telemetry};
 
 #[derive(Clone, Debug)]
 pub(super) struct Hpcc {
-    /// Telemetry of the last ACK.
+    /// INT records of the last ACK, per hop.
     links: [IntHop; MAX_HOPS],
-    /// Reference rate.
+    /// Reference rate (Wc of the HPCC paper, as a rate).
     reference_bps: u64,
     /// Smoothed utilisation.
     utilisation: f64,
     stage: u32,
-    /// Byte number that an ACK must pass to change the reference rate; 0 before the first ACK.
+    /// Sequence number in bytes that an ACK must pass to change the reference rate; 0 before the
+    /// first ACK.
     last_update_seq: u64,
 }
 
@@ -68,7 +69,7 @@ impl Hpcc {
         true
     }
 
-    /// NS3-51: updates the smoothed utilisation with that of the most utilised hop.
+    /// NS3-51: updates the smoothed utilisation with the utilisation of the most utilised hop.
     fn measure(&mut self, config: &HpccConfig, path: &PathInfo, stack: Telemetry<'_>, full: bool) {
         let base_ns = ns(path.base_rtt_ps) as f64;
         let (mut most, mut most_ns) = (0.0, 0.0);
@@ -89,8 +90,8 @@ impl Hpcc {
     }
 }
 
-/// NS3-51: returns the utilisation of a hop and the measured time in ns, or `None` if no time has
-/// passed.
+/// NS3-51: returns the utilisation of a hop and the time between its two INT records in ns, or
+/// `None` if that time is 0.
 pub(super) fn utilisation(
     config: &HpccConfig,
     path: &PathInfo,

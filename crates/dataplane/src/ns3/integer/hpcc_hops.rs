@@ -5,10 +5,10 @@ use crate::cc::hpcc::{HpccConfig, Reaction};
 use crate::cc::{Ack, PathInfo};
 use crate::int::{IntHop, MAX_HOPS};
 
-/// State of a hop.
+/// HPCC state for one hop of the path.
 #[derive(Clone, Copy, Debug)]
 struct Hop {
-    /// Telemetry of the last ACK.
+    /// INT record of this hop in the last ACK.
     last: IntHop,
     reference_bps: u64,
     /// Smoothed utilisation.
@@ -19,7 +19,8 @@ struct Hop {
 #[derive(Clone, Debug)]
 pub(super) struct HpccHops {
     hops: [Hop; MAX_HOPS],
-    /// Byte number that an ACK must pass to change the reference rates; 0 before the first ACK.
+    /// Sequence number in bytes that an ACK must pass to change the reference rates; 0 before the
+    /// first ACK.
     last_update_seq: u64,
 }
 
@@ -96,8 +97,8 @@ impl Hop {
         }
     }
 
-    /// Returns the rate of this hop as in NS3-50. After a full round trip it becomes the reference
-    /// rate.
+    /// Returns the rate of this hop, computed as in NS3-50. If `full` (once per round trip), this
+    /// rate becomes the reference rate.
     fn adjust(&mut self, config: &HpccConfig, path: &PathInfo, full: bool) -> u64 {
         let line = line_bps(path);
         let step = increase_bps(config.wai.rate_bps(), config.additive_bytes(path), path);
@@ -145,8 +146,8 @@ mod tests {
         }
     }
 
-    /// Two hops, `at_ns` after the start: the first at 40 % of 400 Gbps, the second with this many
-    /// bytes per microsecond at 100 Gbps. No queue.
+    /// Returns INT records of two hops without queues, `at_ns` after the start. The first hop sends
+    /// at 40 % of 400 Gbps. The second hop (100 Gbps) sends `second_per_us` bytes per microsecond.
     fn stack(at_ns: u64, second_per_us: u64) -> IntStack {
         let mut stack = IntStack::default();
         let hop = |bytes_per_us: u64, gbps: u32| IntHop {
@@ -180,10 +181,10 @@ mod tests {
         let (config, mut control, mut rate) = (config(), HpccHops::new(&PATH), 100_000_000_000);
         let first = stack(1000, 12_500);
         assert!(!control.on_ack(&mut rate, &config, &PATH, &ack(&first, 1460, 60_000)));
-        // A whole base RTT later: 40 % on the first hop, 100 % on the second.
+        // A whole base RTT later: utilisation 40 % at the first hop, 100 % at the second.
         let second = stack(6000, 12_500);
         assert!(control.on_ack(&mut rate, &config, &PATH, &ack(&second, 61_000, 120_000)));
-        // 100 Gbps / (1 / 0.95) + 50 Mbps. The first hop alone would give the line rate.
+        // 100 Gbps / (1 / 0.95) + 50 Mbps by the second hop. The first hop permits the line rate.
         assert_eq!(rate, 95_050_000_000);
         assert_eq!(control.hops[0].reference_bps, 100_000_000_000);
         assert_eq!(control.hops[0].stage, 1);
@@ -191,7 +192,7 @@ mod tests {
             (control.hops[1].reference_bps, control.hops[1].stage),
             (rate, 0)
         );
-        // Before the end of a round trip the references do not change, but the rate does.
+        // Before the end of a round trip the reference rates do not change, but the rate does.
         let third = stack(11_000, 9_000);
         assert!(control.on_ack(&mut rate, &config, &PATH, &ack(&third, 62_000, 130_000)));
         assert_eq!(control.hops[1].reference_bps, 95_050_000_000);

@@ -1,6 +1,6 @@
 //! Congestion controls as computed by the ns-3 simulator of HPCC. Rates are whole bits per second,
-//! windows follow from rates, products are rounded down, and times are in nanoseconds (rules in
-//! `specs/ns3.md`).
+//! windows are computed from rates, products are rounded down, and times are in nanoseconds (rules
+//! in `specs/ns3.md`).
 //!
 //! The controls of the papers are in `cc/`. The controls here differ in more than rounding: HPCC
 //! and DCTCP adjust a rate instead of a window.
@@ -24,7 +24,7 @@ pub(crate) struct Control {
 
 #[derive(Clone, Debug)]
 enum Scheme {
-    /// The rate is constant.
+    /// No state: the rate is constant.
     None,
     Hpcc(Box<hpcc::Hpcc>),
     HpccHops(Box<hpcc_hops::HpccHops>),
@@ -46,7 +46,7 @@ impl Control {
                 ControlConfig::Dcqcn(_) => Scheme::Dcqcn(dcqcn::Dcqcn::new()),
                 ControlConfig::Timely(_) => Scheme::Timely(timely::Timely::new()),
                 ControlConfig::Dctcp(_) => Scheme::Dctcp(dctcp::Dctcp::new()),
-                // Controls without state. The others are refused ([`super::has`]).
+                // Controls without state. A scenario with any other control is refused.
                 _ => Scheme::None,
             },
         }
@@ -57,7 +57,7 @@ impl Control {
         self.rate_bps
     }
 
-    /// Returns the maximum of payload bytes in flight; `u64::MAX` without a limit.
+    /// Returns the maximum number of payload bytes in flight; `u64::MAX` without a limit.
     pub fn window(&self, config: &ControlConfig, path: &PathInfo) -> u64 {
         let bdp = path.bdp_bytes as u64;
         let scaled = || {
@@ -80,8 +80,8 @@ impl Control {
         }
     }
 
-    /// Handles an ACK. Returns true if the rate was set and the scheme reschedules an already
-    /// scheduled packet then (only HPCC does).
+    /// Handles an ACK. Returns true if the rate changed and the pacing time of the next packet must
+    /// be recomputed (only HPCC does this).
     pub fn on_ack(&mut self, config: &ControlConfig, path: &PathInfo, ack: &Ack<'_>) -> bool {
         let rate = &mut self.rate_bps;
         match (&mut self.scheme, config) {
@@ -215,7 +215,7 @@ mod tests {
             [None, None],
             "clocks run already"
         );
-        // The second CNP counts for α at 1 µs. Then α decays three times.
+        // α is updated at 1 µs with the second CNP. Then α decays three times.
         for nth in 1..=4 {
             let next = control.tick(&config, &PATH, nth * US, Tick::Alpha);
             assert_eq!(next, [Some(((nth + 1) * US, Tick::Alpha)), None]);
@@ -230,11 +230,10 @@ mod tests {
         let stale = control.tick(&config, &PATH, increase_ps - NS, Tick::Increase);
         assert_eq!(stale, [None, None], "called off");
         control.tick(&config, &PATH, increase_ps, Tick::Increase);
-        // Half of the rate and half of the target, each rounded down: 25 291 825 830 + 50 000 000
-        // 000.
+        // (rate + target) / 2, each half rounded down: 25 291 825 830 + 50 000 000 000.
         assert_eq!(control.rate_bps(), 75_291_825_830);
         control.tick(&config, &PATH, increase_ps + 300 * US, Tick::Increase);
-        // Stage 1 is F: the target would rise by AI, but is limited to the line rate.
+        // Stage 1 = F, the end of fast recovery: the target increases by AI, up to the line rate.
         assert_eq!(control.rate_bps(), 37_645_912_915 + LINE / 2);
     }
 
@@ -252,13 +251,13 @@ mod tests {
         };
         assert_eq!(rtt(1000, 10_000, 10), LINE, "only noted");
         assert_eq!(rtt(9000, 20_000, 90), LINE, "not beyond the mark");
-        // RTT up by 50 µs: gradient 0.875 · 50 / 20, decrease by 0.8 of it, limited to the lowest
-        // rate.
+        // The RTT increases by 50 µs: gradient 0.875 · 50 / 20. The rate is reduced by 0.8 ·
+        // gradient, but not below the minimum rate.
         assert_eq!(rtt(11_000, 30_000, 60), 1_000_000_000);
         assert_eq!(rtt(31_000, 40_000, 40), 1_100_000_000, "below Tlow");
         assert_eq!(rtt(41_000, 41_000, 40), 1_200_000_000);
-        // RTT up by 20 µs: 0.125 · (0.125 · (0.125 · 43.75 - 17.5) + 0) + 17.5 = 17.31 µs, gradient
-        // 0.8656.
+        // The RTT increases by 20 µs. Smoothed difference: 0.125 · (0.125 · (0.125 · 43.75 - 17.5)
+        // + 0) + 17.5 = 17.31 µs, gradient 0.8656.
         assert_eq!(rtt(42_000, 50_000, 60), 1_000_000_000);
     }
 
@@ -318,18 +317,18 @@ mod tests {
             (set, control.rate_bps())
         };
         assert_eq!(on(1000, &stack(0, 0, 50_000)), (false, LINE), "only noted");
-        // 6250 bytes in 1 µs are half of the link rate. The smaller queue has 25 000 bytes, a
-        // quarter of the BDP. So 0.75 with weight 1/8, U = 0.96875, and the rate is 10¹¹ / (U /
-        // 0.95) + AI.
+        // 6250 bytes in 1 µs are half of the link rate. The smaller of the two queue lengths is
+        // 25 000 bytes, a quarter of the BDP. So the sample is 0.75. With weight 1/8, U = 0.96875,
+        // and the rate is 10¹¹ / (U / 0.95) + AI.
         let rate = (1e11 / (0.968_75 / 0.95)) as u64 + 50_000_000;
         assert_eq!(rate, 98_114_516_129);
         assert_eq!(on(2000, &stack(US, 6250, 25_000)), (true, rate));
-        // The same values again: U falls below η. The reference is unchanged, because 51 000 is not
-        // passed. The rate would exceed the line rate.
+        // The same sample again: U falls below η. The reference rate is unchanged, because the ACK
+        // does not pass 51 000. The computed rate is limited to the line rate.
         assert_eq!(on(3000, &stack(2 * US, 12_500, 25_000)), (true, LINE));
-        // No bytes sent and no queue: no hop is above 0, and U is unchanged.
+        // No bytes sent and no queue: no hop has a utilisation above 0, and U is unchanged.
         assert_eq!(on(4000, &stack(3 * US, 12_500, 0)), (true, LINE));
-        // A full T at twice the rate: half the rate, from the reference again.
+        // Utilisation 2 for a full T: half of the reference rate.
         let halved = (1e11 / (2.0 / 0.95)) as u64 + 50_000_000;
         assert_eq!(on(5000, &stack(11 * US, 212_500, 0)), (true, halved));
     }

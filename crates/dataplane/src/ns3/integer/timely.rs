@@ -1,4 +1,4 @@
-//! TIMELY with whole rates, and round trips in nanoseconds.
+//! TIMELY with integer rates in bits per second, and round trips in whole nanoseconds.
 
 use super::{line_bps, ns, times};
 use crate::cc::timely::TimelyConfig;
@@ -37,7 +37,7 @@ impl Timely {
         if self.last_update_seq != 0 {
             self.update(rate_bps, config, path, rtt_ns);
         }
-        // After going back there may be no new data in flight. Then the old mark is kept.
+        // After go-back-N there may be no new data in flight. Then the old sequence number is kept.
         if ack.snd_nxt > self.last_update_seq {
             self.last_update_seq = ack.snd_nxt;
             self.last_rtt_ns = rtt_ns;

@@ -1,5 +1,5 @@
 //! PFC thresholds of an ingress port: static, dynamic (a fraction of the free pool), or an equal
-//! fraction of the buffer. Victim ports of SPFC have a larger threshold.
+//! fraction of the buffer. Victim ports have a larger threshold.
 
 use super::Victims;
 use crate::classes::ClassSet;
@@ -16,7 +16,7 @@ pub(super) struct Thresholds {
     xon_offset: u64,
     /// True if the last paused port was a victim port.
     last_by_victim: bool,
-    /// Detection of victim ports (SPFC), if configured.
+    /// Detection of victim ports, if configured.
     victims: Option<Box<Victims>>,
     /// Number of packets that victim ports accepted above the normal threshold without a pause.
     pub spared: u64,

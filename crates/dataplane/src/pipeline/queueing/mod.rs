@@ -134,8 +134,8 @@ pub(crate) struct Queueing {
     stride: u16,
     /// Number at the port of the first queue of each class.
     offsets: [u16; MAX_CLASSES + 1],
-    /// Class c + `behind` is the low-priority class for packets of class c that Floodgate released
-    /// from a VOQ (FG-15). 0 if there are no low-priority classes.
+    /// Class c + `behind` is the low-priority class for packets of class c that were parked in a
+    /// VOQ (FG-15). 0 if there are no low-priority classes.
     behind: u8,
     /// True if each class has one FIFO queue, which is paused only with its class. `rounds` is
     /// unused then.
