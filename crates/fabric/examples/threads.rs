@@ -1,8 +1,8 @@
-//! What several threads gain, or cost where there is little to do: the same run with one thread, with
-//! several, and with several forced, in turn.
+//! Measures the speed of a run with one thread, with several threads, and with several threads even
+//! if the engine would use one.
 //! `cargo run --release --example threads -- WORKLOAD HOSTS BYTES THREADS REPEATS PRESET`, where
-//! WORKLOAD is `permutation` (on a fat-tree), `incast` or `light` (on a leaf-spine of 16 hosts a
-//! leaf).
+//! WORKLOAD is `permutation` (on a fat-tree), `incast` or `light` (both on a leaf-spine with 16
+//! hosts per leaf).
 #![allow(clippy::print_stdout)]
 
 #[path = "../tests/common/mod.rs"]

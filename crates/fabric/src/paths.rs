@@ -270,7 +270,7 @@ impl Paths {
             .alternatives(src, dst)
             .iter()
             .filter_map(PathProfile::bottleneck);
-        // There is always a rate, because every path has at least the two host links.
+        // There is always a rate, because every path has at least one link.
         rates
             .max_by_key(|rate| rate.bps())
             .unwrap_or(Rate::from_bps(1))

@@ -316,8 +316,8 @@ fn as_links(graph: &Graph) -> Arc<Graph> {
 
 #[test]
 fn a_regular_shape_answers_like_its_list_of_links() {
-    // TOP-17: the regular topology uses symmetry, the list of links does not. TOP-03: both have
-    // equal ports.
+    // TOP-17: the regular topology uses symmetry, the list of links does not. TOP-03: their ports
+    // have the same order.
     let clos = TopologySpec::Clos {
         pods: 3,
         tors_per_pod: 2,

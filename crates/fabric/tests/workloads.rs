@@ -130,8 +130,8 @@ fn alone(setup: &Setup, from: u32, to: u32, bytes: u64) -> Time {
     )
 }
 
-/// Returns the time of a ring collective of hosts 0 to n − 1 in which each part passes `hops` hops.
-/// The part whose hops take longest determines it.
+/// Returns the time of a ring collective of hosts 0 to n − 1 in which each part of the data passes
+/// `hops` hops. The part whose hops take longest determines the time.
 fn ring_ps(setup: &Setup, n: u32, part_bytes: u64, hops: u32) -> Time {
     let hop = |from: u32| alone(setup, from, (from + 1) % n, part_bytes);
     let hop: Vec<Time> = (0..n).map(hop).collect();
@@ -914,8 +914,8 @@ proptest! {
         let (_, kept) = run(&setup, vec![work]);
         let n = u64::from(ranks);
         let least = closed_form_ps(&setup, kind, algorithm, ranks, bytes / n * n);
-        // Parts differ by up to a byte. The last message of an all-to-all may come from another
-        // leaf.
+        // The parts of the ranks differ by up to a byte. The last message of an all-to-all may come
+        // from another leaf.
         let far = alone(&setup, 0, ranks - 1, 1) - alone(&setup, 0, 1, 1);
         let most = closed_form_ps(&setup, kind, algorithm, ranks, bytes.next_multiple_of(n))
             + if algorithm == "direct" { far } else { 0 };

@@ -73,7 +73,7 @@ impl Histogram {
         self.max = self.max.max(value);
     }
 
-    /// Adds the counts of `other`.
+    /// Adds the counts of the histogram `other`.
     pub fn merge(&mut self, other: &Self) {
         if other.counts.len() > self.counts.len() {
             self.counts.resize(other.counts.len(), 0);

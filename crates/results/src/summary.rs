@@ -157,7 +157,7 @@ pub struct FctBin {
     pub fct_ps: Option<Distribution>,
 }
 
-/// Buffered bytes of all switches, over the probes in the measured time.
+/// Statistics of the bytes buffered in switches, over the probes in the measured time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Buffer {
     /// Number of samples (one per switch and probe).

@@ -311,7 +311,8 @@ impl<C: Calendar + Send> Simulation<C> {
                 record.active_flows = probes.take_active(switch_port);
                 switch_port += 1;
             }
-            // LNK-23: add packets that a switch held for the failed link, and frames in flight.
+            // LNK-23: add packets that waited in a switch for the failed link, and frames in
+            // flight.
             let lost = net.part_of(of.peer).faults.losses.lost(link);
             // LLR-20: frames that the link retransmits are not lost
             let lost = match net.traffic_of(link) {

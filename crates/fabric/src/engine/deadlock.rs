@@ -372,7 +372,7 @@ impl<C: Calendar> Simulation<C> {
     }
 }
 
-/// Stuck queues and the queues that they wait for.
+/// Stuck queues (queues that cannot send), and the downstream queues for which they wait.
 #[derive(Debug, Default)]
 struct Waiting {
     stuck: BTreeMap<QueueAt, Stuck>,

@@ -143,8 +143,8 @@ pub struct Plan {
     pub record: RecordSpec,
     /// Number of threads. It changes the speed but not the results.
     pub threads: Threads,
-    /// Number of lanes per partition (groups of nodes that a thread simulates in turn); `None`:
-    /// chosen by the size of the network. It changes the speed but not the results.
+    /// Maximum number of lanes (groups of nodes that a thread simulates in turn) of the network;
+    /// `None`: chosen by the size of the network. It changes the speed but not the results.
     pub lanes: Option<u32>,
     /// Omit port-free events if no packet waits for the port. This changes the speed but not the
     /// results.

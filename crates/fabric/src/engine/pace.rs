@@ -67,7 +67,7 @@ impl Pace {
         }
     }
 
-    /// Returns the mode to use until the next probe.
+    /// Returns the mode (one thread or all threads) to use until the next probe.
     pub fn next(&self) -> Mode {
         self.next
     }

@@ -114,7 +114,7 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// Runs the ranks of a host. Adds the hosts that one of its triggers releases to `hosts`.
+    /// Runs the ranks of a host. Adds to `hosts` the hosts whose ranks are released by a trigger.
     fn ranks_of_host_act(&mut self, node: LocalNode, hosts: &mut Vec<LocalNode>) {
         let Some(ranks) = &mut self.ranks else { return };
         ranks.act(node, self.core.now);

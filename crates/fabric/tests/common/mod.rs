@@ -495,7 +495,7 @@ pub const BITMAP: SprayConfig = SprayConfig::Bitmap(BitmapConfig {
     timeout: 15,
 });
 
-/// Creates a setup of a preset of this file from a topology and flows.
+/// Function that creates the setup of a preset from a topology and flows.
 pub type Preset = fn(TopologySpec, Vec<Flow>) -> Setup;
 
 /// Every preset in which senders set their rates or windows.

@@ -4,7 +4,8 @@ use super::*;
 use dataplane::hop::floodgate::{Amount, Release, Voqs, WindowUnit};
 use fabric::NodeId;
 
-/// Number of leaves. In node order, leaves follow the hosts, and spines follow the leaves.
+/// Number of leaves. The node IDs of leaves follow those of hosts; the node IDs of spines follow
+/// those of leaves.
 const LEAVES: u32 = 4;
 const SPINES: u32 = 2;
 const PER_LEAF: u32 = 8;

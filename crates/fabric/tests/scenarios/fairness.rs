@@ -80,7 +80,8 @@ fn an_alarm_that_was_wished_before_an_earlier_one_costs_no_second_event() {
         ports.map(|port| port.tx_packets).sum()
     };
     let (arrivals, packets) = (sent(|_| true), sent(|port| port.node < NodeId::new(2)));
-    // One event for the pace, and one for the queue in which all packets wait.
+    // Per packet, one event for the pace of its flow, and one for the switch port at which packets
+    // queue.
     let others = outcome.counters.events - arrivals;
     assert!(packets > 30_000, "{packets} packets");
     assert!(others < 2 * packets, "{others} for {packets} packets");

@@ -105,8 +105,8 @@ fn humps(queues: &[u64]) -> u32 {
     count
 }
 
-/// §3.4 and Fig. 6, 2 to 1: with txRate the initial queue drains and does not return. With rxRate
-/// it builds up again before it settles.
+/// §3.4 and Fig. 6, two senders and one receiver: with txRate the initial queue drains and does not
+/// return. With rxRate it builds up again before it settles.
 // HPCC-31
 #[test]
 fn the_rate_of_arrivals_makes_the_queue_oscillate() {

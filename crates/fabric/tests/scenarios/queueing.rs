@@ -1,4 +1,4 @@
-//! Results of queueing theory.
+//! Compares waiting times and numbers of active flows with results of queueing theory.
 
 use super::*;
 use crate::common::*;

@@ -1,11 +1,12 @@
-//! Runs of the ns-3 simulator of the HPCC paper: single flows, and two to one. That simulator truncates
-//! every serialisation to a whole nanosecond (1048 B at 100 Gbps: 83 instead of 83.84), so it is up to
-//! 1.1 % faster. Skipped where the reference runs are not available.
+//! Compares FCTs with runs of the ns-3 simulator of the HPCC paper: single flows, and two flows to
+//! one receiver. That simulator truncates every transmission time to nanoseconds (1048 B at 100
+//! Gbit/s: 83 ns instead of 83.84 ns), so it is up to 1.1 % faster. The test is skipped if the
+//! reference runs are not available.
 //!
-//! HPCC's two to one is compared with a re-simulation of that run in which two details are exact that the
-//! simulator itself rounds or does otherwise: telemetry in bytes instead of units of 512 and 320 (HPCC-30),
-//! and packets that wait for their pace are not moved by a new rate (HPCC-36). With them it takes
-//! 89 516 and 100 285 ns: the rounding alone drives the two flows apart.
+//! HPCC with two flows is compared with a second simulation of that run, because the original one
+//! rounds telemetry to units of 512 and 320 bytes (HPCC-30) and moves waiting packets when the rate
+//! changes (HPCC-36). The second simulation does neither. The original one takes 89 516 and 100 285
+//! ns: rounding alone makes the flows diverge.
 
 use crate::common::sets::{DctcpSets, HpccSets, TimelySets};
 use std::path::PathBuf;

@@ -274,7 +274,7 @@ impl Blame {
             .is_released(view.now, id, place, &mut self.ports);
     }
 
-    // BLM-01, BLM-02: the row of a flow, whose parts add up
+    // BLM-01, BLM-02: the row of a flow; the sum of its components is the FCT
     fn flow_delivered(&mut self, flow: u32, view: &View<'_>) -> Result<(), String> {
         let now = view.now;
         let Some(journey) = self.arrivals.complete(now, flow, &mut self.journeys) else {
@@ -309,7 +309,7 @@ impl Blame {
 
     /// Returns the journey (delay so far) of a packet that leaves for another partition; `None`:
     /// the packet is not followed.
-    // BLM-04: the journey goes with the packet
+    // BLM-04: the packet carries its journey to the other partition
     fn hand_over(&mut self, id: PacketId) -> Option<Journey> {
         let journeys = &mut self.journeys;
         let at = journeys.arrives(id, &mut self.ports)?;

@@ -14,7 +14,7 @@ use crate::ids::{LinkId, NodeId};
 use crate::record::Table;
 use crate::record::table::{Column, Format, Row};
 
-/// Configuration of the capture.
+/// Configuration of the capture of frames on links.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spec {
     /// Captured directions of links: the sending node and its port, ascending.

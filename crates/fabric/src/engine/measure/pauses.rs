@@ -154,7 +154,7 @@ pub struct HeldFlowRecord {
     pub peer: NodeId,
     /// The switch with the congested port.
     pub root_node: NodeId,
-    /// The congested port.
+    /// Index of the congested port at its switch.
     pub root_port: u16,
     /// The node at the other end of the congested port.
     pub root_peer: NodeId,

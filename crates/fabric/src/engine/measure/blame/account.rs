@@ -330,7 +330,7 @@ mod tests {
         accounts.open(0, (&flow(8, 0), 1), 1, (LinkId::new(0), LinkId::new(5)));
         let pauses = 2 * MOST_CHANGES as Time;
         for n in 0..pauses {
-            // The class is paused for 3 ps of every 10 ps. Five ports are the cause in turn.
+            // The class is paused for 3 ps of every 10 ps, each time by the next of five ports.
             let held = Some((Part::NicClassPause, LinkId::from_bits((n % 5) as u32)));
             let of_class_0 = |held: Held| move |class| held.filter(|_| class == 0);
             accounts.hold_classes(10 * n, LinkId::new(0), of_class_0(held));
