@@ -1,7 +1,8 @@
-//! Decodes frames, and checks that a decoded packet survives encoding and decoding.
+//! Fuzz target: decodes frames, and checks that encoding and decoding a decoded packet gives the
+//! same packet.
 //!
-//! Bits of the first byte choose the network and how the frame is made from the other bytes: they are the frame, or
-//! they are the seed of a random packet and edits of its frame.
+//! The first byte selects the network, and the use of the other bytes: either they are the frame,
+//! or they are the seed of a random packet and changes of its frame.
 #![no_main]
 
 #[path = "../../crates/wire/tests/common/check.rs"]
@@ -17,7 +18,7 @@ use libfuzzer_sys::fuzz_target;
 use wire::frame::MOST_BYTES;
 use wire::{Network, encode};
 
-/// Returns the network that the first byte chooses.
+/// Returns the network that the bits of the first byte select.
 fn network(choice: u8) -> Network {
     Network {
         v6: choice & 1 != 0,
@@ -33,8 +34,8 @@ fn network(choice: u8) -> Network {
     }
 }
 
-/// Makes a packet from the first eight bytes, encodes it into `frame`, and applies the other bytes as edits: place and
-/// new value. Returns the length of the frame.
+/// Generates a packet from a seed (the first eight bytes), encodes it into `frame`, and changes
+/// bytes of the frame: each change has a position and a new value. Returns the length of the frame.
 fn generate(network: &Network, rest: &[u8], arena: &mut Arena, frame: &mut [u8]) -> usize {
     let (seed, edits) = rest.split_at(rest.len().min(8));
     let mut bytes = [0; 8];

@@ -1,6 +1,7 @@
-//! Checks scenarios. A scenario without errors must be equal to the scenario that its resolved text describes.
+//! Fuzz target: checks scenarios. A scenario without errors must equal the scenario in its
+//! `resolved.toml`.
 //!
-//! Parts after a zero byte are overrides as `--set` takes them.
+//! Texts after a zero byte are overrides, as for the option `--set`.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -17,7 +18,7 @@ fuzz_target!(|data: &[u8]| {
         set: parts.collect(),
         ..Changes::default()
     };
-    // No file has a place below this one, so the scenario reads none.
+    // No file can be below this path, so the scenario reads no files.
     let base = Path::new("/dev/null");
     if let Ok(first) = Scenario::parse(&text, "fuzz.toml", base, &changes) {
         let again = Scenario::parse(&first.resolved, "resolved.toml", base, &Changes::default());

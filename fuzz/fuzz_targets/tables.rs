@@ -1,4 +1,5 @@
-//! Reads lists of flows, distributions of sizes, and headers of workloads. The first byte chooses the reader.
+//! Fuzz target: parses lists of flows, flow-size distributions, and headers of workload files. The
+//! first byte selects the parser.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -7,7 +8,7 @@ use traffic::list::parse_flow_csv_bytes;
 use traffic::sizes::utf8;
 use traffic::{Distribution, Interpolation, KnownHosts, ListedFlow};
 
-/// Hosts of the network, numbered from 0.
+/// Number of hosts in the network. They are numbered from 0.
 const HOSTS: u32 = 16;
 
 fn flows(bytes: &[u8]) {

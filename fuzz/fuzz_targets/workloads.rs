@@ -1,11 +1,11 @@
-//! Opens files of operations (Parquet), and reads all operations of those without errors.
+//! Fuzz target: opens workload files (Parquet), and reads all operations of valid files.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use scenario::workload_file::WorkloadFile;
 use traffic::operations::Source;
 
-/// Reads the operations of the first ranks.
+/// Reads all operations of the first 64 ranks.
 fn read(file: &WorkloadFile) {
     for rank in 0..file.header.workload.ranks.min(64) {
         let mut from = 0;
@@ -18,7 +18,8 @@ fn read(file: &WorkloadFile) {
 }
 
 fuzz_target!(|data: &[u8]| {
-    // The hook of libFuzzer ends the program before the reader can turn a panic of the `parquet` crate into an error.
+    // The panic hook of libFuzzer would end the program before the reader converts a panic of the
+    // `parquet` crate to an error.
     drop(std::panic::take_hook());
     let name = format!("backwater-fuzz-{}.parquet", std::process::id());
     let path = std::env::temp_dir().join(name);

@@ -1,4 +1,4 @@
-//! Finds the first difference between a run in lockstep and a run in the simulator.
+//! Finds the first frame that differs between a lockstep run and a simulator run of a scenario.
 
 use std::fmt;
 
@@ -15,21 +15,21 @@ use wire::{Network, decode};
 use crate::lockstep::{Carriers, LockstepError, carriers_of, veth_carriers};
 use crate::network::Failure;
 
-/// Result of simulating a scenario that also ran in lockstep.
+/// Result of simulating a scenario that also ran in lockstep on real frames.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compared {
-    /// Digest of the simulator's run.
+    /// Digest of the simulator run.
     pub digest: String,
     /// The first difference, or `None` if the digests are equal.
     pub difference: Option<Difference>,
 }
 
-/// Runs a scenario in the simulator and compares its digest with that of a run in lockstep. If the
-/// digests differ, both run again to find the first difference.
+/// Runs a scenario in the simulator, and compares its digest with the digest of a lockstep run. If
+/// the digests differ, both are run again to find the first difference.
 ///
 /// # Errors
-/// As for [`first_difference`].
-// LIV-11
+/// The errors of [`first_difference`].
+// LIV-11: comparison with the simulator
 pub fn compare(scenario: &Scenario, live_digest: &str) -> Result<Compared, LockstepError> {
     let digest = simulated_digest(scenario).map_err(LockstepError::Build)?;
     let difference = match digest == live_digest {
@@ -39,7 +39,7 @@ pub fn compare(scenario: &Scenario, live_digest: &str) -> Result<Compared, Locks
     Ok(Compared { digest, difference })
 }
 
-/// Returns the digest of a scenario in the simulator.
+/// Returns the digest of a simulator run of a scenario.
 ///
 /// # Errors
 /// The scenario cannot be built.
@@ -49,18 +49,18 @@ pub fn simulated_digest(scenario: &Scenario) -> Result<String, BuildError> {
     Ok(format!("{:016x}", outcome.digest))
 }
 
-/// The first frame that only one of the two runs sent.
+/// The first frame that differs between the two runs, or that only one run sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// Start of the transmission, ps.
+    /// Start of the frame's transmission, in ps of simulated time.
     pub at_ps: u64,
-    /// The link, named after both ends.
+    /// The link, as `from->to` with the names of both nodes.
     pub link: String,
-    /// The simulator's frame on this link at this time, if any.
+    /// Description of the frame that the simulator sent on this link at this time, if any.
     pub simulated: Option<String>,
-    /// The frame of the run in lockstep, if any.
+    /// Description of the frame that the lockstep run sent, if any.
     pub live: Option<String>,
-    /// The first byte that differs, if both runs sent a frame.
+    /// Index of the first byte that differs, if both runs sent a frame.
     pub byte: Option<usize>,
 }
 
@@ -81,12 +81,12 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Runs a scenario in lockstep and in the simulator, and compares all frames in the order of time
-/// and link. Returns `None` if all are equal. The frames of both runs are stored in memory.
+/// Runs a scenario in lockstep and in the simulator, and compares all frames, sorted by time and
+/// link. Returns `None` if all frames are equal. The frames of both runs are stored in memory.
 ///
 /// # Errors
 /// The scenario cannot be built, or cannot be run in lockstep.
-// LIV-11
+// LIV-11: comparison with the simulator
 pub fn first_difference(
     scenario: &Scenario,
     carriers: impl FnOnce(&Graph) -> Result<Carriers, Failure>,
@@ -127,7 +127,7 @@ pub fn first_difference(
     }
 }
 
-/// Changes a plan so that it records all frames and no other data.
+/// Changes a plan so that it records all frames, and no other data.
 fn captured(plan: Plan) -> Plan {
     let graph = &plan.graph;
     let ports = graph
@@ -150,7 +150,7 @@ fn captured(plan: Plan) -> Plan {
     }
 }
 
-/// A recorder that keeps all frames.
+/// A recorder that keeps all captured frames.
 #[derive(Default)]
 struct Frames(Vec<CapturedFrame>);
 
@@ -166,7 +166,7 @@ fn first_byte(a: &[u8], b: &[u8]) -> Option<usize> {
     common.or((a.len() != b.len()).then_some(a.len().min(b.len())))
 }
 
-/// Describes a frame for people.
+/// Describes a frame for an error message.
 fn describe(network: &Network, frame: &CapturedFrame) -> String {
     let mut arena = Arena::new();
     match decode(network, &frame.kept, &mut arena) {

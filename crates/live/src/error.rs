@@ -1,21 +1,21 @@
-//! Errors of nodes on the wall clock.
+//! Errors of switches and hosts that run on the wall clock.
 
 use std::net::SocketAddr;
 
 use nix::errno::Errno;
 
-/// An error of a switch or host between real interfaces.
+/// An error of a switch or host that runs on real network interfaces.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The network has no switch of this name.
     #[error("the scenario has no switch {name}; it has {}", known.join(", "))]
     UnknownSwitch {
-        /// The name.
+        /// The unknown name.
         name: String,
         /// Names of all switches.
         known: Vec<String>,
     },
-    /// The network has several switches, and the user did not name one.
+    /// The network has several switches, and the user did not select one.
     #[error("the scenario has several switches; name one of them: {}", known.join(", "))]
     SeveralSwitches {
         /// Names of all switches.
@@ -24,14 +24,14 @@ pub enum Error {
     /// The network has no host of this name.
     #[error("the scenario has no host {name}; it has {first} to {last}")]
     UnknownHost {
-        /// The name.
+        /// The unknown name.
         name: String,
         /// Name of the first host.
         first: String,
         /// Name of the last host.
         last: String,
     },
-    /// The interfaces do not match the ports of the node.
+    /// The number of interfaces differs from the number of the node's ports.
     #[error(
         "{node} has {} port{} in the scenario, but {given} interface{} given: give one for each \
          port, in the order of the neighbours: {}",
@@ -43,52 +43,52 @@ pub enum Error {
     Interfaces {
         /// Name of the node.
         node: String,
-        /// Names of the neighbours, one for each port.
+        /// Names of the neighbours, in the order of the ports.
         neighbours: Vec<String>,
-        /// Number of interfaces.
+        /// Number of interfaces that the user listed.
         given: usize,
     },
-    /// The scenario needs more than frames; the text is the reason.
+    /// The nodes would need information that frames do not carry. The text is the reason.
     #[error(
         "this scenario cannot run on real frames, because nodes would need information that no \
          frame carries: {0}"
     )]
     NeedsMoreThanFrames(&'static str),
-    /// The scenario has a receiver-driven transport, whose switches shape and trim.
+    /// The scenario has a receiver-driven transport, which needs switches that shape and trim.
     #[error(
         "receiver-driven transports need their own kind of hosts, and switches that shape and \
          trim: they run in lockstep only (docs/live.md)"
     )]
     ReceiverDriven,
-    /// The switches choose paths by the load of their ports.
+    /// The switches select paths by the load of their ports.
     #[error(
         "scheme.path chooses ports by their load, but a frame of a foreign host must leave by \
          the port of its destination address: set scheme.path = \"flow\""
     )]
     PathByLoad,
-    /// The hop scheme of this name sends only with credit of its neighbour.
+    /// With this hop-by-hop scheme (its name), a node sends only with credit from its neighbour.
     #[error(
         "with {0} a node sends only after its neighbour has granted credit, which real hosts do \
          not do: it runs in lockstep only (docs/live.md)"
     )]
     NeedsCredit(&'static str),
-    /// The buffer is smaller than the headroom and the reserve of all ports.
+    /// The buffer is smaller than the headroom and the reserved bytes of all ports.
     #[error(
         "a buffer of {buffer} B is too small for {headroom} B of headroom and {reserved} B \
          reserved: raise switch.buffer, or make fewer priorities lossless"
     )]
     Buffer {
-        /// The buffer, bytes.
+        /// Size of the buffer, bytes.
         buffer: u64,
         /// Headroom of all ports, bytes.
         headroom: u64,
-        /// Reserved for all ports, bytes.
+        /// Bytes reserved for all ports.
         reserved: u64,
     },
-    /// The number of traffic classes is not 8, one per priority.
+    /// The list of traffic classes does not have 8 entries (one per priority).
     #[error("{0} traffic classes are given; expected 8, one for each priority")]
     ClassCount(usize),
-    /// A number is not a traffic class.
+    /// A number in the list is not a traffic class.
     #[error("{0} is not a traffic class; expected 0 to 7")]
     Class(u8),
     /// The thread cannot drop capabilities.
@@ -100,7 +100,7 @@ pub enum Error {
          the existing ones"
     )]
     NoInterface {
-        /// The name.
+        /// Name of the interface.
         interface: String,
     },
     /// The process has no right to open raw sockets.
@@ -109,23 +109,23 @@ pub enum Error {
          run as root, or in a new user namespace (unshare -Urn)"
     )]
     NoRawSockets {
-        /// The interface.
+        /// Name of the interface.
         interface: String,
     },
-    /// The system rejects an operation at an interface.
+    /// The system rejected an operation on an interface.
     #[error("interface {interface} cannot be {operation}: {}", why.desc())]
     Interface {
-        /// The interface.
+        /// Name of the interface.
         interface: String,
-        /// The rejected operation, as a past participle.
+        /// The rejected operation, as a past participle for the message.
         operation: &'static str,
         /// Error number of the system.
         why: Errno,
     },
-    /// The metrics cannot be served.
+    /// The metrics server cannot listen at its address.
     #[error("metrics cannot be served at {address}: {why}")]
     Metrics {
-        /// The address.
+        /// Address of the server.
         address: SocketAddr,
         /// Error of the system.
         why: std::io::Error,
@@ -133,16 +133,16 @@ pub enum Error {
     /// An interface disappeared during the run.
     #[error("interface {interface} no longer exists")]
     Gone {
-        /// The interface.
+        /// Name of the interface.
         interface: String,
     },
-    /// An interface does not accept frames of this length.
+    /// The MTU of an interface is too small for the longest frame.
     #[error(
         "{interface} does not accept frames of {bytes} bytes: give it a larger MTU (`ip link set \
          {interface} mtu {}`), or set a smaller mtu in the scenario", bytes.saturating_sub(14)
     )]
     TooLong {
-        /// The interface.
+        /// Name of the interface.
         interface: String,
         /// Length of the longest frame, bytes.
         bytes: usize,

@@ -1,14 +1,14 @@
-//! The dataplane on real frames.
+//! Runs switches and hosts of the dataplane on real frames.
 //!
-//! [`switch`] and [`host`] run one node of a network between real interfaces, on the wall clock
+//! [`switch`] and [`host`] run one node of a network on real interfaces and on the wall clock
 //! (`specs/wall-clock.md`, `specs/wall-clock-host.md`). They use the dataplane without the
 //! simulator.
 //!
-//! The feature `simulator` adds the parts that need the simulator. `plan` describes nodes of a
+//! The feature `simulator` adds the modules that need the simulator. `plan` describes nodes of a
 //! scenario for `switch` and `host`. `run` runs a scenario in lockstep (`specs/lockstep.md`,
-//! docs/live.md). It builds the network from network namespaces and pairs of virtual interfaces.
-//! The state machines of the simulator run under its virtual clock, each node with its own memory,
-//! and every frame passes through the kernel as bytes. This needs Linux but no privileges.
+//! docs/live.md): each node of the simulated network is in its own network namespace, and each link
+//! is a pair of virtual interfaces. The nodes run under the simulator's virtual clock with separate
+//! memory, and every frame passes through the kernel as bytes. This needs Linux, but no privileges.
 
 #![cfg(target_os = "linux")]
 

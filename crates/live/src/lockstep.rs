@@ -11,37 +11,38 @@ use thiserror::Error;
 
 use crate::network::{self, Failure};
 
-/// Carriers of all nodes, in the order of the node numbers.
+/// The carriers (which send and receive frames) of all nodes, in the order of node IDs.
 pub type Carriers = Vec<Box<dyn Carrier>>;
 
-/// Result of a run in lockstep, besides its files.
+/// Result of a lockstep run, in addition to its files.
 #[derive(Debug)]
 pub struct Report {
-    /// Summary of the results.
+    /// Summary of the results, as in the simulator.
     pub summary: Summary,
-    /// Number of nodes. Each had its own network namespace.
+    /// Number of nodes. Each node had its own network namespace.
     pub nodes: u32,
-    /// Number of frames sent between nodes.
+    /// Number of frames that nodes sent to each other.
     pub frames: u64,
     /// Number of bytes of these frames, without frame check sequences.
     pub bytes: u64,
-    /// Number of rounds: each node takes part in each round.
+    /// Number of rounds. In each round, every node runs once and exchanges frames.
     pub rounds: u64,
-    /// Wall-clock time of the run, without building the network.
+    /// Wall-clock duration of the run, without the time to build the network.
     pub seconds: f64,
 }
 
 /// Runs a scenario on real frames in a network of namespaces, and writes its results. The process
-/// must be in a [user namespace](crate::enter_user_namespace) that allows network namespaces.
+/// must be in a [user namespace](crate::enter_user_namespace) in which it may create network
+/// namespaces.
 ///
 /// # Errors
-/// The errors of [`Scenario::run`]. Also: the scenario needs more than frames, or the network
-/// cannot be built or fails.
+/// The errors of [`Scenario::run`], and: the nodes need information that frames do not carry, or
+/// the network cannot be built, or it fails.
 pub fn run(scenario: &Scenario, options: Options<'_>) -> Result<Report, RunError> {
     run_over(scenario, options, veth_carriers)
 }
 
-/// Error of a run in lockstep on real frames.
+/// Error of a lockstep run on real frames.
 #[derive(Debug, Error)]
 pub enum LockstepError {
     /// The scenario cannot be built.
@@ -50,12 +51,12 @@ pub enum LockstepError {
     /// The network of namespaces cannot be built.
     #[error("{0}")]
     Network(Failure),
-    /// The run is refused or fails.
+    /// The scenario cannot run in lockstep, or the run fails.
     #[error("{0}")]
     Run(lockstep::Error),
 }
 
-/// Builds namespaces and interfaces for a network.
+/// Builds the network namespaces and virtual interfaces for a network, and opens the interfaces.
 pub(crate) fn veth_carriers(graph: &Graph) -> Result<Carriers, Failure> {
     let carriers = network::build(graph)?;
     let boxed = carriers
@@ -96,7 +97,7 @@ pub fn run_over(
 }
 
 /// Builds carriers for a plan, if the plan can run on frames.
-// LIV-02: refuse scenarios that need more than frames
+// LIV-02: refuse scenarios whose nodes need information that frames do not carry
 pub(crate) fn carriers_of(
     plan: &Plan,
     carriers: impl FnOnce(&Graph) -> Result<Carriers, Failure>,

@@ -1,4 +1,4 @@
-//! Network namespaces that need no privileges, because they are created inside a user namespace.
+//! Creates network namespaces without privileges, inside a user namespace.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
@@ -15,7 +15,7 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{what}: {}", why.desc())]
 pub struct Refused {
-    /// The failed operation, as a clause.
+    /// Description of the failed operation, as a clause.
     what: String,
     /// Error number of the system.
     why: Errno,
@@ -30,17 +30,17 @@ impl Refused {
 }
 
 /// Moves the process into a new user namespace, in which it may create network namespaces. The
-/// process must have a single thread. User ids and files stay the same. If user namespaces are not
-/// allowed but the process may create network namespaces anyway, nothing changes.
+/// process must have a single thread. User IDs and files stay the same. If user namespaces are not
+/// allowed but the process may create network namespaces anyway, the function changes nothing.
 ///
 /// # Errors
 /// The process may create neither user namespaces nor network namespaces.
-// LIV-10
+// LIV-10: user namespace
 pub fn enter_user_namespace() -> Result<(), Refused> {
     let (user, group) = (geteuid(), getegid());
     match unshare(CloneFlags::CLONE_NEWUSER) {
         Ok(()) => {
-            // A process without privileges may write gid_map only after it has denied setgroups.
+            // Without privileges, a process may write gid_map only after it has denied setgroups.
             write_system("/proc/self/setgroups", "deny")?;
             write_system("/proc/self/uid_map", &format!("{user} {user} 1"))?;
             write_system("/proc/self/gid_map", &format!("{group} {group} 1"))
@@ -60,7 +60,7 @@ pub fn enter_user_namespace() -> Result<(), Refused> {
     }
 }
 
-/// Writes a system setting.
+/// Writes a setting of the kernel into a file in /proc.
 fn write_system(path: &str, text: &str) -> Result<(), Refused> {
     let refused = |why| Refused::new(format!("{path} cannot be written"), why);
     let file = open(
@@ -72,7 +72,8 @@ fn write_system(path: &str, text: &str) -> Result<(), Refused> {
     Ok(())
 }
 
-/// A network namespace. It exists as long as this value, a thread in it, or one of its sockets.
+/// A network namespace. It exists as long as this value, a thread in the namespace, or a socket
+/// that was opened there.
 #[derive(Debug)]
 pub struct NetworkNamespace(OwnedFd);
 
@@ -85,8 +86,8 @@ impl NetworkNamespace {
         let make = || {
             unshare(CloneFlags::CLONE_NEWNET)
                 .map_err(|why| Refused::new("a network namespace cannot be created", why))?;
-            // Stops most frames that the kernel sends by itself. If this fails, receivers drop such
-            // frames.
+            // Disables IPv6, which stops most frames that the kernel sends by itself. If this
+            // fails, receivers drop such frames.
             let _ = write_system("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
             Self::current()
         };
@@ -101,7 +102,7 @@ impl NetworkNamespace {
         file.map(Self).map_err(refused)
     }
 
-    /// Runs `act` in the namespace, in a new thread.
+    /// Runs `act` inside the network namespace, in a new thread.
     ///
     /// # Errors
     /// The namespace cannot be entered, or `act` fails.

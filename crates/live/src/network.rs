@@ -1,5 +1,5 @@
-//! Builds the network of a scenario from network namespaces, one per node, and pairs of virtual
-//! interfaces, one per link.
+//! Builds the network of a scenario: a network namespace for each node, and a pair of virtual
+//! interfaces for each link.
 
 use std::time::{Duration, Instant};
 
@@ -15,30 +15,30 @@ use crate::namespace::{NetworkNamespace, Refused};
 use crate::packet_socket::PacketSocket;
 use crate::veth::Interfaces;
 
-/// Requested memory for frames that wait at an interface. The system may grant less.
+/// Requested bytes of memory for frames that wait at an interface. The system may grant less.
 const RECEIVE_MEMORY: usize = 4 << 20;
 
-/// Maximum time until a sent frame arrives. The kernel delivers it immediately, but a busy machine
-/// may delay this.
+/// Maximum time until a sent frame must arrive. The kernel delivers it immediately, but a busy
+/// machine may delay the delivery.
 const ARRIVAL_TIME: Duration = Duration::from_secs(10);
 
-/// Maximum time until a new link carries frames.
+/// Maximum time until a new link must carry frames.
 const LINK_TIME: Duration = Duration::from_secs(10);
 
 /// Time between two test frames on a new link, ms.
 const TEST_INTERVAL_MS: i64 = 5;
 
-/// Number of frames that the kernel queues per processor, for all interfaces, before it drops some.
-/// This is the default of `net.core.netdev_max_backlog`.
+/// Maximum number of frames that the kernel queues per processor, over all interfaces. Further
+/// frames are dropped. This is the default of `net.core.netdev_max_backlog`.
 const BACKLOG: usize = 1000;
 
-/// MTU of the interfaces: the largest that the kernel allows.
+/// MTU of the interfaces: the maximum that the kernel allows.
 const MTU: u32 = 65_535;
 
-/// Buffer size for the largest frame with its header and a tag.
+/// Bytes of a buffer for the largest frame, including Ethernet header and VLAN tag.
 const FRAME_ROOM: usize = MTU as usize + 18;
 
-/// An error while building the network.
+/// An error while the network is built.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Failure {
     /// The system rejected an operation.
@@ -49,7 +49,7 @@ pub enum Failure {
     Dead(String),
 }
 
-/// An error of a carrier while it sends or receives frames.
+/// An error while a carrier sends or receives frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum FrameError {
     /// The system cannot send a frame.
@@ -69,7 +69,7 @@ pub enum FrameError {
     /// Frames did not arrive in time.
     #[error("of {sent} sent frames only {received} arrived within {} s", ARRIVAL_TIME.as_secs())]
     Missing {
-        /// Number of frames that were sent in this round.
+        /// Number of frames that the neighbour sent in this round.
         sent: usize,
         /// Number of frames that arrived.
         received: usize,
@@ -82,17 +82,17 @@ pub enum FrameError {
     },
 }
 
-/// Name of the interface of a port in the namespace of its node.
+/// Returns the name of a port's interface in the network namespace of its node.
 fn interface(port: u16) -> String {
     format!("p{port}")
 }
 
-/// Builds namespaces, interfaces and sockets for all nodes of a network. They exist as long as the
-/// returned carriers, which are in the order of the node numbers.
+/// Builds namespaces, interfaces and sockets for all nodes of a network. Returns the carriers in
+/// the order of node IDs. The network exists as long as the carriers.
 ///
 /// # Errors
-/// The system rejects an operation; see [`crate::enter_user_namespace`].
-// LIV-01
+/// The system rejects an operation; see also [`crate::enter_user_namespace`].
+// LIV-01: namespaces and interfaces
 pub fn build(graph: &Graph) -> Result<Vec<VethCarrier>, Failure> {
     let namespaces: Result<Vec<_>, Refused> =
         graph.node_ids().map(|_| NetworkNamespace::new()).collect();
@@ -115,7 +115,7 @@ pub fn build(graph: &Graph) -> Result<Vec<VethCarrier>, Failure> {
     Ok(carriers)
 }
 
-/// Creates the links from a node to nodes with higher numbers.
+/// Creates the links between a node and the nodes with larger IDs.
 fn connect(graph: &Graph, node: NodeId, namespaces: &[NetworkNamespace]) -> Result<(), Refused> {
     let interfaces = Interfaces::here()?;
     for (port, link) in (0..).zip(graph.links_of(node)) {
@@ -129,8 +129,8 @@ fn connect(graph: &Graph, node: NodeId, namespaces: &[NetworkNamespace]) -> Resu
     Ok(())
 }
 
-/// Sends frames over a new link until one arrives, because an interface that is up may not carry
-/// frames yet.
+/// Sends frames over a new link until one arrives. An interface that is up possibly does not carry
+/// frames immediately.
 fn test_link(
     graph: &Graph,
     carriers: &mut [VethCarrier],
@@ -173,34 +173,35 @@ const HELLO: Mac = [0x06, 0, 0, 0, 0, 0];
 #[derive(Debug)]
 struct Port {
     socket: PacketSocket,
-    /// Address of the port at the other end. Frames from other sources are ignored.
+    /// MAC address of the neighbour's port. Frames with other source addresses are ignored.
     peer: Mac,
-    /// Memory in bytes that frames of one round may use at the other end.
+    /// Bytes of kernel memory at the neighbour that the frames of one round may use.
     memory: usize,
-    /// Remaining part of `memory` in this round.
+    /// Bytes of `memory` that remain in this round.
     left: usize,
     buffer: Vec<u8>,
 }
 
-/// Carries the frames of one node over pairs of virtual interfaces.
+/// Sends and receives the frames of one node over virtual interfaces.
 #[derive(Debug)]
 pub struct VethCarrier {
     ports: Vec<Port>,
-    /// Maximum number of frames that the node may send per round, so that no kernel queue
-    /// overflows.
+    /// Maximum number of frames that the node may send per round without an overflow of kernel
+    /// queues.
     room: usize,
     left: usize,
 }
 
-/// Upper bound of the memory that the kernel charges for a frame. The data block is a power of two
-/// and includes the kernel's header and fragment information. The socket buffer record comes on
-/// top.
+/// Upper bound of the memory that the kernel accounts for a frame. The data block is a power of
+/// two, which includes kernel header and fragment information. The size of the socket buffer
+/// structure is added.
 const fn memory_of(frame: usize) -> usize {
     (frame + 512).next_power_of_two() + 512
 }
 
 impl VethCarrier {
-    /// Sets the interfaces of a node up and opens them. Must run in the node's namespace.
+    /// Sets the interfaces of a node up, and opens them. Must run in the network namespace of the
+    /// node.
     fn open(graph: &Graph, node: NodeId, room: usize) -> Result<Self, Refused> {
         let interfaces = Interfaces::here()?;
         let port = |(port, link): (u16, LinkId)| {
@@ -213,7 +214,8 @@ impl VethCarrier {
             Ok(Port {
                 socket,
                 peer: mac(far.peer.bits(), far.peer_port),
-                // Frames of two rounds may wait at the same time.
+                // Frames of two rounds may wait at the same time, so each round may use half of the
+                // memory.
                 memory: memory.map_err(refused)? / 2,
                 left: 0,
                 buffer: vec![0; FRAME_ROOM],
@@ -236,7 +238,7 @@ impl Carrier for VethCarrier {
         }
     }
 
-    // LIV-08: a node sends only what the kernel's queues can store
+    // LIV-08: a node sends only frames for which the kernel queues have space
     fn send(&mut self, port: u16, frame: &[u8]) -> Result<bool, LinkError> {
         let port = &mut self.ports[usize::from(port)];
         let takes = memory_of(frame.len());
@@ -255,7 +257,7 @@ impl Carrier for VethCarrier {
         Ok(true)
     }
 
-    // LIV-07, LIV-09: take exactly `count` frames of the neighbour
+    // LIV-07, LIV-09: receive exactly `count` frames from the neighbour
     fn receive(
         &mut self,
         port: u16,

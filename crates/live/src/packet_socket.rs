@@ -1,4 +1,4 @@
-//! Raw sockets that send and receive complete Ethernet frames of one interface.
+//! Raw sockets that send and receive complete Ethernet frames on one interface.
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
@@ -12,15 +12,15 @@ use nix::sys::time::{TimeVal, TimeValLike};
 use crate::interface::look_up;
 use crate::namespace::Refused;
 
-/// A raw socket on an interface. It receives every frame that reaches the interface, for any
-/// destination, including frames that the kernel sends by itself.
+/// A raw socket on an interface. It receives every frame that arrives at the interface, for any
+/// destination address, including frames that the kernel of the other end sends by itself.
 #[derive(Debug)]
 pub struct PacketSocket {
     socket: OwnedFd,
 }
 
 impl PacketSocket {
-    /// Opens an interface of the calling thread's namespace.
+    /// Opens an interface in the network namespace of the calling thread.
     ///
     /// # Errors
     /// The interface does not exist, or the process lacks `CAP_NET_RAW`.
@@ -38,11 +38,11 @@ impl PacketSocket {
         Ok(Self { socket })
     }
 
-    /// Requests memory for waiting frames and returns the granted amount. The kernel also charges
-    /// its own records of the frames to this memory.
+    /// Requests memory for waiting frames. Returns the granted bytes. The kernel also counts its
+    /// own data structures against this memory.
     ///
     /// # Errors
-    /// The kernel does not return the amount.
+    /// The kernel does not report the granted bytes.
     pub fn set_receive_memory(&self, bytes: usize) -> Result<usize, Errno> {
         setsockopt(&self.socket, sockopt::RcvBuf, &bytes)?;
         getsockopt(&self.socket, sockopt::RcvBuf)
@@ -57,7 +57,7 @@ impl PacketSocket {
         setsockopt(&self.socket, sockopt::ReceiveTimeout, &time)
     }
 
-    /// Sends a frame. Waits if there is no memory for it.
+    /// Sends a frame. Blocks until memory for the frame is available.
     ///
     /// # Errors
     /// The kernel rejects the frame.
@@ -68,7 +68,8 @@ impl PacketSocket {
         }
     }
 
-    /// Waits for a frame and receives it. Returns its length, which may exceed the buffer.
+    /// Waits for a frame and receives it. Returns the length of the frame, which may exceed the
+    /// buffer.
     ///
     /// # Errors
     /// `EAGAIN` if no frame arrived in time.

@@ -1,4 +1,4 @@
-//! Pairs of virtual Ethernet interfaces between network namespaces.
+//! Creates pairs of virtual Ethernet interfaces between network namespaces.
 
 use std::os::fd::{AsFd, AsRawFd};
 
@@ -15,17 +15,17 @@ use nix::errno::Errno;
 
 use crate::namespace::{NetworkNamespace, Refused};
 
-/// A netlink socket that changes interfaces in the network namespace in which it was opened.
+/// A netlink socket for the interfaces of the network namespace in which the socket was opened.
 #[derive(Debug)]
 pub struct Interfaces {
     socket: Socket,
 }
 
-/// Buffer size for an answer: a header and an error number. Some answers repeat the request.
+/// Bytes of a buffer for an answer: a header and an error number. Some answers repeat the request.
 const ANSWER_BYTES: usize = 8192;
 
 impl Interfaces {
-    /// Opens a socket in the namespace of the calling thread.
+    /// Opens a netlink socket in the network namespace of the calling thread.
     ///
     /// # Errors
     /// The system rejects the socket.
@@ -41,7 +41,7 @@ impl Interfaces {
         }
     }
 
-    /// Creates a pair of interfaces: one in this namespace, the other in another. Both are down.
+    /// Creates a pair of interfaces: one in this network namespace, one in another. Both are down.
     ///
     /// # Errors
     /// The kernel rejects the request.
@@ -84,7 +84,7 @@ impl Interfaces {
             .map_err(|why| Refused::new(format!("interface {name} cannot be set up"), why))
     }
 
-    /// Sends a request and waits for the answer.
+    /// Sends a request to the kernel, and waits for its answer.
     fn request(&self, message: RouteNetlinkMessage, flags: u16) -> Result<(), Errno> {
         let mut request = NetlinkMessage::from(message);
         request.header.flags = NLM_F_REQUEST | NLM_F_ACK | flags;

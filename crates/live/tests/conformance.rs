@@ -1,6 +1,6 @@
-//! Criteria of public test plans for lossless switches, tested on the switch between real frames
-//! under a simulated clock. docs/conformance.md lists the criteria. The last part tests rules of
-//! `specs/wall-clock.md`.
+//! Tests of the criteria in public test plans for lossless switches. A switch runs on real frames
+//! under a simulated clock. docs/conformance.md lists the criteria. The section "Bridging" tests
+//! rules of `specs/wall-clock.md`.
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::path::Path;
@@ -26,7 +26,7 @@ use wire::{Link, Network, Writer, decode, encode};
 
 const RATE: Rate = Rate::from_gbps(10);
 const DELAY_PS: Time = US;
-/// Length of the test frames in bytes, without frame check sequence, and their serialisation time.
+/// Length of the test frames in bytes (without frame check sequence), and their serialisation time.
 const BYTES: usize = 996;
 const FRAME_PS: Time = 800_000;
 const PORTS: u16 = 4;
@@ -35,7 +35,7 @@ fn station(port: u16) -> Mac {
     [2, 0, 0, 0, 1, port as u8]
 }
 
-/// A switch with four ports, and the frames that it sent with time and port.
+/// A switch with four ports, and the frames that it sent with their times and ports.
 struct Lab {
     node: Node,
     network: Network,
@@ -61,7 +61,7 @@ fn scenario(more: &str) -> Scenario {
     Scenario::parse(&text, "lab.toml", Path::new("."), &changes).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// A scheme with ECN marks at 20 KB and PFC pauses above 60 KB.
+/// A scheme with ECN marks above 20 KB and PFC pauses above 60 KB.
 const LOSSLESS: &str = "[scheme]\npreset = \"dctcp\"\necn = { kmin = \"20KB\", kmax = \"20KB\" }\n\
                         pfc = { xoff = \"60KB\" }\n";
 
@@ -85,7 +85,7 @@ impl Lab {
         }
     }
 
-    /// Runs the switch until `until`.
+    /// Runs the switch until time `until`.
     fn run(&mut self, until: Time) {
         while let Some(at) = self.node.next().filter(|&at| at <= until) {
             let sent = &mut self.sent;
@@ -115,7 +115,7 @@ impl Lab {
         self.receive(at, port, &bytes_of(pause));
     }
 
-    /// Times at which frames of a priority left by a port.
+    /// Returns the times at which frames of a priority left by a port.
     fn times(&self, port: u16, priority: u8) -> Vec<Time> {
         let of = self.sent.iter().filter(|(_, by, frame)| {
             let tag = Ethernet::parse(frame).unwrap().0.tag;
@@ -124,7 +124,7 @@ impl Lab {
         of.map(|(at, ..)| *at).collect()
     }
 
-    /// PFC frames that left by a port: time, enabled priorities and pause times.
+    /// Returns the PFC frames that left by a port: time, enabled priorities and pause times.
     fn pauses(&self, port: u16) -> Vec<(Time, u8, [u16; 8])> {
         let of = self.sent.iter().filter(|(_, by, _)| *by == port);
         of.filter_map(|(at, _, frame)| {
@@ -167,7 +167,7 @@ fn pause_of(priority: u8, quanta: u16) -> Pause {
     }
 }
 
-/// Builds a frame of a priority from the station at one port to the station at another.
+/// Builds a frame of this priority from the station at port `from` to the station at port `to`.
 fn frame(from: u16, to: u16, priority: u8) -> Vec<u8> {
     frame_with(from, to, priority, ecn::CAPABLE)
 }
@@ -208,7 +208,7 @@ fn marked(frame: &[u8]) -> bool {
 
 // --- Pauses ---
 
-// Criterion 1. QNT-02
+// Criterion 1. QNT-02: one priority
 #[test]
 fn a_paused_priority_delivers_nothing_and_the_others_keep_their_share() {
     let mut lab = Lab::new(LOSSLESS, Some(0xff));
@@ -220,7 +220,7 @@ fn a_paused_priority_delivers_nothing_and_the_others_keep_their_share() {
             if priority == 1 && round % 20 == 0 {
                 lab.pause(at, 1, pause_of(3, u16::MAX));
             }
-            // The paused priority gets only as many frames as its ingress can store.
+            // The paused priority sends only as many frames as its ingress can store.
             if priority != 3 || round < 40 {
                 lab.receive(at, 0, &frame(0, 1, priority));
             }
@@ -242,7 +242,7 @@ fn a_paused_priority_delivers_nothing_and_the_others_keep_their_share() {
     assert_eq!(lab.shown().counted("dropped"), 0);
 }
 
-// Criterion 2. QNT-01, QNT-03, QNT-04
+// Criterion 2. QNT-01, QNT-03, QNT-04: pause time
 #[test]
 fn a_pause_lasts_for_its_quanta_and_a_resume_acts_at_once() {
     for (priority, quanta) in [(3, 1u16), (3, 100), (4, 1_000), (0, 65_535)] {
@@ -254,7 +254,7 @@ fn a_pause_lasts_for_its_quanta_and_a_resume_acts_at_once() {
         lab.receive(start, 0, &frame(0, 1, other));
         lab.run(start + 10 * MS);
         assert_eq!(lab.times(1, other), [start], "another priority was delayed");
-        // When the pause ends, the port may be busy with a frame of another priority.
+        // At the end of the pause, the port is possibly busy with a frame of another priority.
         let ends = start + pause_ps(RATE, quanta);
         assert_eq!(lab.times(1, priority), [ends.max(start + FRAME_PS)]);
     }
@@ -282,7 +282,7 @@ fn one_frame_pauses_each_priority_for_its_own_time() {
     assert_eq!(lab.times(1, 4), [pause_ps(RATE, 400)]);
 }
 
-/// A host that sends full frames of a priority at line rate and reacts to pauses.
+/// A host that sends full frames of a priority at line rate, and reacts to pauses.
 struct Host {
     priority: u8,
     left: u32,
@@ -290,8 +290,8 @@ struct Host {
     paused_until: Time,
 }
 
-/// Runs hosts at the ports 0 to n that all send to port 3. Pauses of the switch reach them after
-/// the link delay.
+/// Runs hosts at ports 0 to n, which all send to port 3. Pause frames of the switch reach the hosts
+/// after the link delay.
 fn overload(lab: &mut Lab, hosts: &mut [Host]) {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
     enum Event {
@@ -362,7 +362,7 @@ fn dropped(counters: &Counters, class: u8) -> u64 {
         .sum()
 }
 
-// Criteria 3, 4 and 7. SW-11, QNT-05
+// Criteria 3, 4 and 7. SW-11, QNT-05: pauses, marks
 #[test]
 fn twice_the_line_is_paused_marked_before_and_loses_nothing() {
     let mut lab = Lab::new(LOSSLESS, Some(1 << 3));
@@ -385,7 +385,7 @@ fn twice_the_line_is_paused_marked_before_and_loses_nothing() {
             .iter()
             .find(|(_, by, frame)| *by == 3 && marked(frame));
         assert!(mark.unwrap().0 < first.0, "marks must come before pauses");
-        // The counters must match the frames.
+        // The counters must agree with the captured frames.
         let resumes = pauses.iter().filter(|pause| pause.2[3] == 0).count() as u64;
         let counted = lab.node.port_counters(port);
         assert_eq!(counted.resumes_sent, resumes);
@@ -401,7 +401,7 @@ fn twice_the_line_is_paused_marked_before_and_loses_nothing() {
     assert_eq!(lab.pauses(3), [], "the receiver must not be paused");
 }
 
-// Criterion 5. SW-16
+// Criterion 5. SW-16: lossy priorities
 #[test]
 fn lossy_traffic_is_dropped_and_never_paused() {
     let mut lab = Lab::new(LOSSLESS, Some(1 << 3));
@@ -415,7 +415,8 @@ fn lossy_traffic_is_dropped_and_never_paused() {
     }
 }
 
-// Criterion 5, with both kinds of traffic: lossy congestion must not affect lossless traffic.
+// Criterion 5, with lossy and lossless traffic: congestion of lossy traffic must not affect
+// lossless traffic.
 #[test]
 fn lossless_traffic_beside_lossy_congestion_loses_nothing() {
     let mut lab = Lab::new(LOSSLESS, Some(1 << 3));
@@ -427,7 +428,7 @@ fn lossless_traffic_beside_lossy_congestion_loses_nothing() {
     assert!(dropped(lost, 5) > 0);
 }
 
-// Criterion 6: WSW-23
+// Criterion 6. WSW-23: other pauses
 #[test]
 fn malformed_pauses_and_those_of_802_3x_change_nothing_and_are_counted() {
     let mut lab = Lab::new(LOSSLESS, Some(0xff));
@@ -456,7 +457,7 @@ fn malformed_pauses_and_those_of_802_3x_change_nothing_and_are_counted() {
     );
 }
 
-// Criterion 7. WSW-40, LNK-21
+// Criterion 7. WSW-40, LNK-21: link failure
 #[test]
 fn a_link_that_fails_under_a_pause_clears_it() {
     let mut lab = Lab::new(LOSSLESS, Some(0xff));
@@ -480,7 +481,7 @@ fn a_link_that_fails_under_a_pause_clears_it() {
 
 // --- Bridging ---
 
-// WSW-01, WSW-02, WSW-03, WSW-30
+// WSW-01, WSW-02, WSW-03, WSW-30: stations
 #[test]
 fn frames_leave_by_the_port_of_their_station_at_its_rate() {
     let mut lab = Lab::new(LOSSLESS, None);
@@ -501,7 +502,7 @@ fn frames_leave_by_the_port_of_their_station_at_its_rate() {
     lab.receive(2 * MS, 0, &odd);
     let ports: Vec<u16> = lab.sent.iter().map(|(_, port, _)| *port).collect();
     assert_eq!(ports, [0, 2], "the station was learned");
-    // Ten frames that arrive together leave one after the other.
+    // Ten frames that arrive at the same time leave one after the other.
     lab.sent.clear();
     for _ in 0..10 {
         lab.receive(3 * MS, 0, &frame(0, 1, 2));
@@ -524,7 +525,7 @@ fn frames_leave_by_the_port_of_their_station_at_its_rate() {
     lab.shown();
 }
 
-// WSW-12
+// WSW-12: frames of Backwater
 #[test]
 fn own_frames_follow_their_endpoint_and_keep_their_fields() {
     let mut lab = Lab::new(LOSSLESS, None);
@@ -543,7 +544,8 @@ fn own_frames_follow_their_endpoint_and_keep_their_fields() {
         ..Cold::default()
     };
     let id = arena.alloc(packet, cold);
-    // No port is known for this destination address, so only the endpoint decides.
+    // The switch knows no port for this destination address, so only the endpoint in the frame
+    // selects the port.
     let stranger = [2, 7, 7, 7, 7, 7];
     let link = Link {
         network: &lab.network,
@@ -567,7 +569,7 @@ fn own_frames_follow_their_endpoint_and_keep_their_fields() {
     lab.shown();
 }
 
-// WSW-30: after a late call the switch sends exactly the frames that were due.
+// WSW-30: after a late call, the switch sends exactly the frames that were due.
 #[test]
 fn late_calls_do_not_change_the_rate_of_a_link() {
     let mut lab = Lab::new(LOSSLESS, None);
@@ -581,7 +583,7 @@ fn late_calls_do_not_change_the_rate_of_a_link() {
     assert_eq!(count, 51, "the first frame left at time 0");
 }
 
-// WSW-21
+// WSW-21: ECN
 #[test]
 fn frames_without_ecn_support_are_unchanged() {
     let mut lab = Lab::new(LOSSLESS, None);
@@ -601,7 +603,7 @@ fn frames_without_ecn_support_are_unchanged() {
     assert_eq!(seen.count() as u64, marks);
 }
 
-// WSW-20, WSW-24
+// WSW-20, WSW-24: refused schemes
 #[test]
 fn a_scenario_that_cannot_run_with_real_hosts_is_refused() {
     let plan = |more: &str| scenario(more).build().unwrap().plan;
@@ -626,7 +628,7 @@ fn a_scenario_that_cannot_run_with_real_hosts_is_refused() {
     assert!(matches!(refused(by_load), Error::PathByLoad)); // WSW-24: no path choice by load
     let credits = "[scheme]\npreset = \"dcqcn+cbfc\"\n";
     assert!(matches!(refused(credits), Error::NeedsCredit("CBFC")));
-    let replay = "[scheme]\npreset = \"dcqcn\"\nlink = \"llr\"\n"; // LLR-30
+    let replay = "[scheme]\npreset = \"dcqcn\"\nlink = \"llr\"\n"; // LLR-30: no replay
     assert!(matches!(refused(replay), Error::NeedsMoreThanFrames(why) if why.contains("preamble")));
     let narrow = LOSSLESS.replace("60KB", "5KB");
     let mut small = switch_of(&plan(&narrow), None).unwrap();
@@ -638,7 +640,7 @@ fn a_scenario_that_cannot_run_with_real_hosts_is_refused() {
     );
 }
 
-// WSW-43
+// WSW-43: metrics
 #[test]
 fn counters_have_the_format_of_prometheus() {
     let mut lab = Lab::new(LOSSLESS, Some(0xff));

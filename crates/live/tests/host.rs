@@ -1,5 +1,5 @@
-//! Rules of `specs/wall-clock-host.md`, tested on hosts under a simulated clock. The hosts are
-//! connected directly or through the switch of the same scenario.
+//! Tests the rules of `specs/wall-clock-host.md` on hosts under a simulated clock. The hosts are
+//! connected directly, or through the switch of the same scenario.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ use wire::frame::{MOST_BYTES, mac};
 use wire::pause::Pause;
 use wire::{Link, Network, decode, encode};
 
-/// Delay of a frame from host to host.
+/// One-way delay of a frame between hosts.
 const DELAY_PS: Time = 10 * US;
 const FIRST: u32 = 77;
 
@@ -61,13 +61,13 @@ fn node(scenario: &Scenario, host: u32, first: u32) -> Node {
     )
 }
 
-/// Hosts that are connected directly.
+/// Hosts that are connected directly to each other.
 struct Lab {
     hosts: Vec<Node>,
     now: Time,
-    /// Frames in flight in the order of sending: time of arrival, receiver and bytes.
+    /// Frames in flight, in the order of sending: time of arrival, receiving host, and bytes.
     in_flight: Vec<(Time, usize, Vec<u8>)>,
-    /// All sent frames with their senders.
+    /// All sent frames, each with its sending host.
     sent: Vec<(usize, Vec<u8>)>,
 }
 
@@ -81,7 +81,7 @@ impl Lab {
         }
     }
 
-    /// Runs all hosts until `until`.
+    /// Runs all hosts until time `until`.
     fn run(&mut self, until: Time) {
         loop {
             let arrival = self.in_flight.iter().map(|frame| frame.0).min();
@@ -125,7 +125,7 @@ fn network(scenario: &Scenario) -> Network {
     plan_of(scenario, 0).expect("a host").node.network
 }
 
-// HST-01, HST-03, HST-05
+// HST-01, HST-03, HST-05: flows
 #[test]
 fn flows_are_sent_at_the_rate_of_the_port_and_peers_are_learned() {
     let scenario = scenario(
@@ -143,8 +143,8 @@ fn flows_are_sent_at_the_rate_of_the_port_and_peers_are_learned() {
     );
     assert!(flows.are_done());
     let long = &flows.started()[0];
-    // 49 packets at 1 Gbps before the last one, and both delays. Serialisation of the last packet
-    // is not simulated here.
+    // 49 packets at 1 Gbps are sent before the last one; then follow both delays. The test does not
+    // simulate the serialisation of the last packet.
     let bytes = 49 * (1000 + 48);
     let took = long.fct_ps().expect("finished");
     assert_eq!(took, bytes * 8 * NS + 2 * DELAY_PS);
@@ -161,7 +161,7 @@ fn flows_are_sent_at_the_rate_of_the_port_and_peers_are_learned() {
     assert_eq!(lab.hosts.iter().map(Node::records).sum::<u64>(), 0);
 }
 
-// HST-03
+// HST-03: addresses
 #[test]
 fn frames_go_to_the_given_address_until_the_peer_is_learned() {
     let scenario = scenario("preset = \"line-rate\"", ONE_FLOW);
@@ -180,7 +180,7 @@ fn frames_go_to_the_given_address_until_the_peer_is_learned() {
     );
 }
 
-// HST-04
+// HST-04: restart
 #[test]
 fn flows_of_a_restarted_sender_are_new_flows() {
     let scenario = scenario("preset = \"line-rate\"", ONE_FLOW);
@@ -189,7 +189,7 @@ fn flows_of_a_restarted_sender_are_new_flows() {
     assert_eq!(lab.finished(0), 1);
     lab.hosts[0] = node(&scenario, 0, FIRST + 1000);
     let before = lab.now;
-    // The clock of the sender starts again, and the clock of the receiver continues.
+    // The clock of the sender restarts at 0. The clock of the receiver continues.
     for host in &mut lab.hosts[..1] {
         host.advance(before, &mut |_, frame| {
             lab.in_flight.push((before + DELAY_PS, 1, frame.to_vec()));
@@ -201,7 +201,7 @@ fn flows_of_a_restarted_sender_are_new_flows() {
     assert_eq!(delivered, 100_000, "all bytes must be delivered twice");
 }
 
-// HST-11
+// HST-11: invalid replies
 #[test]
 fn replies_to_unsent_packets_change_nothing() {
     let scenario = scenario("preset = \"dcqcn\"", ONE_FLOW);
@@ -242,7 +242,7 @@ fn replies_to_unsent_packets_change_nothing() {
     assert_eq!(lab.finished(0), 1);
 }
 
-// HST-10
+// HST-10: foreign frames
 #[test]
 fn foreign_and_misdirected_frames_are_counted_and_dropped() {
     let scenario = scenario("preset = \"dcqcn\"", ONE_FLOW);
@@ -297,7 +297,7 @@ fn foreign_and_misdirected_frames_are_counted_and_dropped() {
     assert_eq!(sender.records(), 0);
 }
 
-// HST-20
+// HST-20: pauses
 #[test]
 fn a_pause_stops_the_flow_exactly_for_its_time() {
     let scenario = scenario("preset = \"dcqcn\"", ONE_FLOW);
@@ -312,7 +312,7 @@ fn a_pause_stops_the_flow_exactly_for_its_time() {
     pause.emit(address(9), &mut out).expect("room");
     lab.hosts[0].receive(lab.now, 0, &place[..60], &mut |_, _| {});
     let sent = lab.sent.len();
-    // 20 000 quanta of 512 bits at 1 Gbps are 10.24 ms.
+    // 20,000 quanta of 512 bits take 10.24 ms at 1 Gbps.
     lab.run(200 * US + 50 * US);
     let leaving = lab.sent.len();
     lab.run(200 * US + 10 * MS);
@@ -329,7 +329,7 @@ fn a_pause_stops_the_flow_exactly_for_its_time() {
     assert_eq!(lab.hosts[0].nic().expired_pauses(), 1);
 }
 
-// WSW-30
+// WSW-30: late actions
 #[test]
 fn work_of_a_line_faster_than_the_program_is_limited() {
     let flow = r#"{ src = 0, dst = 1, bytes = "4GB" }"#;
@@ -339,7 +339,7 @@ fn work_of_a_line_faster_than_the_program_is_limited() {
         let now = seconds * 1000 * MS;
         let mut sent = 0;
         host.advance(now, &mut |_, _| sent += 1);
-        // 1.2 million frames were due.
+        // 1.2 million frames were due at this time.
         assert!((1_000..=10_001).contains(&sent), "{sent}");
         assert!(host.next().is_none_or(|at| at > now));
         assert_eq!(host.counters().overruns, seconds / 10);
@@ -371,7 +371,7 @@ fn a_link_failure_delays_a_flow_and_does_not_end_it() {
     assert_eq!(lab.hosts[0].counters().link_changes, 2);
 }
 
-// HST-10, HST-11: bad input never panics
+// HST-10, HST-11: invalid frames never cause a panic
 #[test]
 fn a_host_survives_any_frame() {
     for scheme in ["dcqcn", "hpcc", "swift", "bfc", "dcqcn+floodgate"] {
@@ -399,7 +399,7 @@ fn a_host_survives_any_frame() {
     }
 }
 
-// HST-02
+// HST-02: refused scenarios
 #[test]
 fn a_scenario_that_needs_more_than_frames_is_refused() {
     let refused = |scheme: &str| plan_of(&scenario(scheme, ONE_FLOW), 0).expect_err(scheme);

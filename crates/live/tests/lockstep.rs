@@ -1,7 +1,7 @@
-//! Scenarios that run through the kernel, in network namespaces of this test.
+//! Runs scenarios on real frames through the kernel, in network namespaces that the test creates.
 //!
-//! Only a process with one thread can create a user namespace. So this file has its own `main`,
-//! without the test harness. An argument selects cases by name.
+//! Only a process with a single thread can create a user namespace. So this file has its own `main`
+//! instead of the test harness. An argument selects test cases by name.
 #![cfg(target_os = "linux")]
 #![allow(clippy::print_stderr)]
 
@@ -18,7 +18,7 @@ use nix::unistd::{getgid, getuid};
 use scenario::{Changes, Options, Scenario};
 use wire::frame::mac;
 
-/// Eight hosts with short flows at half of the core's capacity, and incasts.
+/// Eight hosts with short flows that load the core to 50 %, and incasts.
 const BASE: &str = r#"
 name = "live"
 seed = 3
@@ -68,7 +68,8 @@ fn options(name: &str) -> Options<'static> {
     }
 }
 
-/// Runs a scenario through the kernel and checks that its digest equals that of the simulator.
+/// Runs a scenario through the kernel, and checks that its digest equals the digest of the
+/// simulator.
 fn same(name: &str, scenario: &Scenario) -> Report {
     let report = live::run(scenario, options(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
     let compared = live::compare(scenario, &report.summary.digest).unwrap();
@@ -76,7 +77,8 @@ fn same(name: &str, scenario: &Scenario) -> Report {
         panic!("{name}: {difference}");
     }
     assert_eq!(compared.digest, report.summary.digest, "{name}");
-    // A scheme that does not act, for example without any ECN mark, would not be compared.
+    // Without any effect of a scheme, for example without any ECN mark, the comparison would not
+    // cover the scheme.
     let idle = |warning: &&String| warning.contains("a lighter load than meant");
     let idle: Vec<&String> = report.summary.warnings.iter().filter(idle).collect();
     assert_eq!(idle, [] as [&str; 0], "{name}");
@@ -93,7 +95,7 @@ fn same(name: &str, scenario: &Scenario) -> Report {
     report
 }
 
-// LIV-01, LIV-03, LIV-04, LIV-05, LIV-06, LIV-07, LIV-08
+// LIV-01, LIV-03, LIV-04, LIV-05, LIV-06, LIV-07, LIV-08: equal digests
 fn every_scheme_has_the_digest_of_the_simulator() {
     for scheme in [
         "bfc",
@@ -110,7 +112,7 @@ fn every_scheme_has_the_digest_of_the_simulator() {
         "dcqcn+cbfc",
         "powertcp",
     ] {
-        // Selective PFC acts only if there are pauses, so it gets a small buffer.
+        // Selective PFC has an effect only if there are pauses, so its buffer is small.
         let small: &[&str] = if scheme == "dcqcn+spfc" {
             &["switch.buffer=300kB"]
         } else {
@@ -120,7 +122,7 @@ fn every_scheme_has_the_digest_of_the_simulator() {
     }
 }
 
-// LIV-03
+// LIV-03: equal digests
 fn runs_with_losses_pauses_and_failures_have_the_digest_of_the_simulator() {
     for scheme in ["bfc", "hpcc", "dcqcn"] {
         let lossy = same(
@@ -137,21 +139,21 @@ fn runs_with_losses_pauses_and_failures_have_the_digest_of_the_simulator() {
     assert!(failing.summary.counters["link_changes"] > 0);
 }
 
-/// What happens to the tenth data packet of a node on its link.
+/// A fault that affects the tenth data packet of a node.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fault {
     Marked,
     Lost,
 }
 
-/// A carrier with a fault.
+/// A carrier that injects a fault.
 struct Faulty {
     inner: Box<dyn Carrier>,
     fault: Fault,
     data: u64,
 }
 
-/// Positions of the ECN byte and of the IPv4 checksum in a frame.
+/// Byte positions of the ECN byte and of the IPv4 checksum in a frame.
 const ECN: usize = 14 + 4 + 1;
 const CHECKSUM: usize = ECN + 9;
 
@@ -190,7 +192,7 @@ impl Carrier for Faulty {
     }
 }
 
-/// Builds carriers. The carrier of the first node has a fault.
+/// Builds carriers. The carrier of the first node injects a fault.
 fn carriers_with(fault: Fault, graph: &Graph) -> Result<Carriers, Failure> {
     let carriers = network::build(graph)?;
     let boxed = carriers.into_iter().enumerate().map(|(node, carrier)| {
@@ -207,7 +209,7 @@ fn carriers_with(fault: Fault, graph: &Graph) -> Result<Carriers, Failure> {
     Ok(boxed.collect())
 }
 
-// LIV-05, LIV-11
+// LIV-05, LIV-11: changed frame
 fn a_changed_frame_changes_the_run() {
     let scenario = scenario_with("dctcp", &[]);
     let marking = |graph: &Graph| carriers_with(Fault::Marked, graph);
@@ -217,7 +219,8 @@ fn a_changed_frame_changes_the_run() {
     let difference = live::first_difference(&scenario, marking).unwrap().unwrap();
     let text = difference.to_string();
     eprintln!("    {text}");
-    // The host's mark is only in the frame. The leaf is the first node whose own frame differs.
+    // The mark that the test adds at the host is only in the frame on the wire. The first node
+    // whose own frames differ is the leaf.
     assert!(difference.link.starts_with("leaf0->"), "{text}");
     assert!(
         difference
@@ -232,7 +235,7 @@ fn a_changed_frame_changes_the_run() {
     );
 }
 
-// LIV-07
+// LIV-07: missing frame
 fn a_missing_frame_ends_the_run_with_an_error() {
     let scenario = scenario_with("dctcp", &[]);
     let losing = |graph: &Graph| carriers_with(Fault::Lost, graph);
@@ -251,7 +254,7 @@ fn a_missing_frame_ends_the_run_with_an_error() {
     assert_eq!(received + 1, sent, "{text}");
 }
 
-// LIV-02
+// LIV-02: refused scenarios
 fn a_scenario_that_needs_more_than_frames_is_refused() {
     let refused = |scheme: &str, set: &[&str]| {
         let error = live::run(&scenario_with(scheme, set), options("refused"));
@@ -268,7 +271,7 @@ fn a_scenario_that_needs_more_than_frames_is_refused() {
     }
 }
 
-// LIV-09
+// LIV-09: other frames
 fn frames_from_outside_the_run_are_ignored() {
     let link = LinkSpec {
         rate: dataplane::units::Rate::from_gbps(100),
@@ -289,8 +292,8 @@ fn frames_from_outside_the_run_are_ignored() {
     };
     let own = mac(0, 0);
     carriers[0].begin_round();
-    // The kernel's own frames, and three frames of the run: short, tagged, and as large as the
-    // interface allows.
+    // Three frames of the run (short, tagged, and as large as the interface allows), and frames
+    // from other sources.
     for (source, tagged, bytes) in [
         ([0x32, 1, 2, 3, 4, 5], false, 90),
         (own, false, 60),
@@ -307,7 +310,7 @@ fn frames_from_outside_the_run_are_ignored() {
         Ok(())
     };
     carriers[2].receive(0, 3, take).unwrap();
-    // The kernel removes the tag.
+    // The kernel removes the VLAN tag.
     let expected = [60, 196, 65_549].map(|bytes| (bytes, vec![0x08, 0]));
     assert_eq!(received, expected);
     assert!(
@@ -316,7 +319,7 @@ fn frames_from_outside_the_run_are_ignored() {
     );
 }
 
-/// A test case with its name.
+/// Name and function of a test case.
 type Case = (&'static str, fn());
 
 macro_rules! cases {
@@ -336,7 +339,7 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         };
     }
-    // LIV-10
+    // LIV-10: user IDs
     assert_eq!((getuid(), getgid()), users, "user ids must not change");
     let cases: [Case; 6] = cases![
         frames_from_outside_the_run_are_ignored,

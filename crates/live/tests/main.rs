@@ -1,4 +1,4 @@
-//! The tests of frames and hosts that need no network, as one program.
+//! Tests of frames and hosts that need no network interfaces, as one program.
 
 #![cfg(target_os = "linux")]
 

@@ -31,7 +31,7 @@ const MAX_WINDOW_PS: u64 = MAX_TIME_PS / 1_000;
 /// A table of several kinds. The value of one key selects the kind, such as `kind` in `[topology]`.
 #[derive(Debug)]
 pub(crate) struct Variants {
-    /// Key whose value selects the kind.
+    /// Key whose value selects the kind of table.
     pub key: &'static str,
     /// Description of this key.
     pub about: &'static str,

@@ -50,13 +50,13 @@ pub struct NicState {
     pub epsilon: f64,
     /// Number of integers with a reciprocal in the table.
     pub entries: u64,
-    /// Total bits of the table.
+    /// Total bits of the table of reciprocals.
     pub table_bits: u64,
     /// Number of flows of the engine.
     pub flows: u64,
-    /// Bits per flow in the congestion control.
+    /// Bits of state per flow in the congestion control of the NIC.
     pub sender_bits: u64,
-    /// Bits per flow in the flow scheduler.
+    /// Bits of state per flow in the flow scheduler of the NIC.
     pub scheduler_bits: u64,
 }
 

@@ -1,7 +1,7 @@
-//! `backpressure = "brake"`: a switch stops a neighbour that has too many bytes in the switch.
+//! `backpressure = "brake"`: a switch pauses a neighbour that has too many bytes in the switch.
 //!
-//! The switch counts the bytes of each ingress port. Above `stop` it sends a frame that pauses the data of the
-//! neighbour. Below half of `stop` it sends a frame that resumes them.
+//! The switch counts the bytes of each ingress port. Above `stop` bytes it sends a frame that
+//! pauses the data of the neighbour. Below half of `stop` it sends a frame that resumes the data.
 
 use dataplane::classes::{ClassSet, DATA_CLASS};
 use dataplane::declaration::{Around, Declaration, Spec};
@@ -13,7 +13,7 @@ use dataplane::properties::{Choice, Properties, Property};
 use dataplane::sink::Sink;
 
 const FRAME_BYTES: u16 = 64;
-/// All classes of data, as bits.
+/// All data classes, as a bit set.
 const DATA: ClassSet = ClassSet::MAX << DATA_CLASS;
 
 params! {
@@ -42,7 +42,7 @@ impl Choice for Brake {
     }
 }
 
-/// Values that the engine and the checks use.
+/// Properties for the simulation engine and the checks of a scenario.
 impl Declaration for Brake {
     fn name(&self) -> &'static str {
         "Brake"
@@ -53,12 +53,12 @@ impl Declaration for Brake {
     }
 }
 
-/// The frame between neighbours: stop or go.
+/// The control frame to a neighbour: `stop` pauses its data, otherwise they resume.
 struct Order {
     stop: bool,
 }
 
-/// Where the field is in the record of a packet.
+/// Position of `stop` in the packet record of the frame.
 impl Frame for Order {
     const SCHEME: SchemeNumber = Switch::NUMBER;
     const NUMBER: u8 = 0;
@@ -77,17 +77,18 @@ impl Frame for Order {
     }
 }
 
-/// The state of a switch.
+/// State of the scheme at one switch.
 #[derive(Debug)]
 pub struct Switch {
     stop_bytes: u64,
-    /// By ingress port: bytes in the switch, and whether the neighbour must stop.
+    /// For each ingress port: its bytes in the switch, and true if the neighbour is paused.
     ingresses: Vec<(u64, bool)>,
     stops: u64,
 }
 
 impl Switch {
-    /// Counts data that come from an ingress port into a queue, or leave it. Sends an order if a threshold is crossed.
+    /// Counts data of an ingress port that are enqueued (`comes`) or dequeued. Sends a frame if a
+    /// threshold is crossed.
     fn change<S: Sink>(&mut self, cx: &mut Cx<'_, S>, packet: &Packet, comes: bool) {
         if packet.class() < DATA_CLASS {
             return;
@@ -131,14 +132,14 @@ impl HopScheme for Switch {
         Outcome::Continue
     }
 
-    /// Applies the frame to a port of the neighbour, which is a switch or a NIC.
+    /// Handles a frame at a switch or NIC: pauses or resumes the data of a port.
     fn obey<P: Ports + ?Sized>(ports: &mut P, port: u16, frame: &Packet, _list: &[u32]) {
         if let Some(Order { stop }) = Order::read(frame) {
             ports.pause_classes(port, DATA, stop);
         }
     }
 
-    /// The link has failed or is back: the neighbour is not paused.
+    /// Resets the state of a port whose link failed or recovered: the neighbour is not paused.
     fn link<S: Sink>(&mut self, _cx: &mut Cx<'_, S>, port: u16) {
         self.ingresses[usize::from(port)].1 = false;
     }

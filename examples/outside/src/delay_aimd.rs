@@ -1,8 +1,9 @@
-//! `control = "delay-aimd"`: a window that grows while packets wait little, and shrinks when they wait long.
+//! `control = "delay-aimd"`: a window that grows while the queueing delay is below a target, and
+//! shrinks above it.
 //!
-//! Each ACK gives the round trip of its packet. The part above the base round trip is the time in queues. Below the
-//! target the window grows by `step` per round trip. Above the target it shrinks to `keep` of its size, at most once per
-//! round trip.
+//! The queueing delay is the round trip that an ACK measures, minus the base round trip. Below the
+//! target the window grows by `step` per round trip. Above the target it shrinks to `keep` of its
+//! size, at most once per round trip.
 
 use dataplane::cc::{Control, Feedback, PathInfo, Scheme, floor_window};
 use dataplane::param::{Conflict, Param};
@@ -22,16 +23,16 @@ params! {
     }
 }
 
-/// The state of one flow. It is small because a network may have a hundred thousand flows.
+/// State of one flow. It is small because a network may have a hundred thousand flows.
 #[derive(Debug)]
 pub struct DelayAimd {
     window_bytes: f64,
-    /// The window does not shrink again before this time.
+    /// The window does not shrink before this time.
     shrinks_from_ps: Time,
 }
 
-/// Declaration of the scheme. The table `[scheme.delay-aimd]`, its checks and its documentation follow from the
-/// parameters.
+/// Declaration of the scheme. The table `[scheme.delay-aimd]`, its checks and its documentation are
+/// generated from the parameters.
 impl Scheme for DelayAimd {
     const NAME: &'static str = "delay-aimd";
     const TITLE: &'static str = "Delay AIMD";
@@ -43,11 +44,11 @@ impl Scheme for DelayAimd {
     }
 }
 
-/// The hooks that the NIC calls.
+/// The functions that the NIC calls.
 impl Control for DelayAimd {
     type Config = Config;
 
-    /// A flow starts with one bandwidth-delay product.
+    /// Creates the state of a flow. Its first window is one bandwidth-delay product.
     fn new(_config: &Config, path: &PathInfo, _now: Time) -> Self {
         Self {
             window_bytes: path.initial_window_bytes(),
@@ -78,7 +79,7 @@ impl Control for DelayAimd {
         self.window_bytes = self.window_bytes.clamp(f64::from(path.mtu), path.bdp_bytes);
     }
 
-    /// Packets leave at the rate of the port. Only the window limits the flow.
+    /// Packets are sent at the rate of the port. Only the window limits the flow.
     fn rate_bps(&mut self, _config: &Config, _path: &PathInfo, _now: Time) -> f64 {
         f64::INFINITY
     }

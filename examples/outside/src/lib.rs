@@ -1,11 +1,11 @@
-//! A congestion control and a hop scheme in a crate of their own.
+//! A congestion control and a hop-by-hop scheme in a separate crate.
 //!
-//! [`add`] makes them known. Then a scenario can name them like the schemes of Backwater.
+//! [`add`] registers both schemes. Then a scenario can select them like the schemes of Backwater.
 
 pub mod brake;
 pub mod delay_aimd;
 
-/// Adds both schemes. Call it once, before a scenario is read.
+/// Registers both schemes. Call it once, before a scenario is read.
 pub fn add() {
     dataplane::outside::add_control::<delay_aimd::DelayAimd>();
     dataplane::outside::add_hop::<brake::Brake, brake::Switch>();

@@ -1,4 +1,4 @@
-//! Runs a scenario that can name the schemes of this crate, and prints what happened:
+//! Runs a scenario that can select the schemes of this crate, and prints a summary:
 //! `cargo run --release -p backwater-outside -- SCENARIO FOLDER`
 #![allow(clippy::print_stdout)]
 
@@ -13,9 +13,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (Some(path), Some(folder)) = (arguments.next(), arguments.next()) else {
         return Err("name a scenario and a folder for its results".into());
     };
-    // From here on scenarios can name the schemes of this crate.
+    // After this call scenarios can select the schemes of this crate.
     outside::add();
-    // A message of this error names file, line and key, also for the parameters of these schemes.
+    // The error contains file, line and key, also for the parameters of these schemes.
     let changes = Changes::default();
     let scenario = Scenario::load(Path::new(&path), &changes).map_err(|e| e.to_string())?;
     let summary = scenario.run(Options {

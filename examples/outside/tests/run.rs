@@ -1,4 +1,4 @@
-//! Both schemes act, and their parameters are checked like those of other schemes.
+//! Both schemes have an effect, and their parameters are checked like those of other schemes.
 
 use std::path::Path;
 use std::sync::Once;
@@ -7,20 +7,20 @@ use fabric::engine::Simulation;
 use fabric::record::{Outcome, Recorder, Rows};
 use scenario::{Changes, Scenario, key_tables};
 
-/// Keeps no rows.
+/// Recorder that discards all rows.
 struct Discard;
 
 impl Recorder for Discard {
     fn rows(&mut self, _rows: &dyn Rows) {}
 }
 
-/// Adds the schemes of this crate once for all tests.
+/// Registers the schemes of this crate, once for all tests.
 fn add() {
     static ADD: Once = Once::new();
     ADD.call_once(outside::add);
 }
 
-/// Reads the scenario of this example with other answers in `[scheme]`.
+/// Reads the scenario of this example with other settings in `[scheme]`.
 fn read(answers: &str) -> Result<Scenario, String> {
     add();
     let text = include_str!("../scenario.toml");
@@ -31,7 +31,8 @@ fn read(answers: &str) -> Result<Scenario, String> {
         .map_err(|error| error.to_string())
 }
 
-/// Runs a scenario in which each flow must finish without a loss. Returns the longest queue in bytes.
+/// Runs a scenario in which each flow must complete without a loss. Returns the outcome and the
+/// longest queue in bytes.
 fn run(scenario: &Scenario) -> (Outcome, u64) {
     let plan = scenario.build().unwrap().plan;
     let outcome = Simulation::new(plan).run(&mut Discard, &mut |_| true);
@@ -52,7 +53,8 @@ fn the_brake_bounds_the_queue() {
     let braked = read("backpressure = \"brake\"\nbrake = { stop = \"40KB\" }").unwrap();
     let (outcome, longest) = run(&braked);
     assert!(outcome.counters.hop["brake_stops"] >= 15);
-    // 40 KB of each of 15 senders, and what each sends until the order acts: 2 us and two packets.
+    // Each of 15 senders may have 40 KB in the switch, plus the bytes that it sends until the pause
+    // takes effect: 2 us and two packets.
     assert!(longest < 15 * (40_000 + 25_000 + 2 * 1_048), "{longest}");
 }
 

@@ -1,4 +1,4 @@
-//! Description of a host on the wall clock.
+//! Description of a host that runs on the wall clock.
 
 use std::ops::Range;
 
@@ -10,30 +10,30 @@ use wire::ethernet::Mac;
 use crate::Error;
 use crate::wall::NodeDescription;
 
-/// Function that returns the start parameters of a flow for the NIC. It also returns the time in ps
-/// until the last ACK at the sender, if the flow were alone in the network. The number is the
-/// cookie with which the NIC reports the flow.
+/// Function that returns the start parameters of a flow for the NIC, and the ideal FCT in ps (until
+/// the last ACK, alone in the network). The second argument is the cookie with which the NIC
+/// identifies the flow.
 pub type StartFlow = Box<dyn FnMut(&Flow, u32) -> (FlowStart, Time) + Send>;
 
-/// A host with everything that it needs from its network.
+/// The configuration of a host, and the properties of the network that the host needs.
 pub struct HostDescription {
     /// The node and its links.
     pub node: NodeDescription,
-    /// Number of the host in the network.
+    /// Index of the host in the network.
     pub host: u32,
-    /// The state machine.
+    /// The NIC of the dataplane, without clock and sockets.
     pub nic: Nic,
-    /// Parameters of the flows that the host starts.
+    /// Function that returns the start parameters of the host's flows.
     pub start_flow: StartFlow,
-    /// The flows of all hosts, in the order of their start.
+    /// The flows of all hosts, in the order of their starts.
     pub feed: Box<dyn Iterator<Item = Flow> + Send>,
-    /// Endpoints of the host, one per port.
+    /// Range of the host's endpoints; each port is one endpoint.
     pub own: Range<u32>,
     /// Payload of a full packet, bytes.
     pub mtu: u16,
-    /// The host of each endpoint, and the address to which frames for the endpoint are sent.
+    /// For each endpoint of the network: its host, and the MAC address to which frames are sent.
     pub ends: Vec<(u32, Mac)>,
-    /// Names of all hosts.
+    /// Names of all hosts in the network.
     pub names: Vec<String>,
 }
 
@@ -47,11 +47,11 @@ impl std::fmt::Debug for HostDescription {
 }
 
 impl HostDescription {
-    /// Sets the address to which frames for a host are sent.
+    /// Sets the MAC address to which frames for a host are sent.
     ///
     /// # Errors
     /// The network has no host of this name.
-    // HST-03: the user may give the address of a peer
+    // HST-03: the user may set the address of a peer
     pub fn set_address(&mut self, name: &str, address: Mac) -> Result<(), Error> {
         let host = self.names.iter().position(|known| known == name);
         let host = host.ok_or_else(|| unknown_host(name, &self.names))?;
@@ -61,7 +61,7 @@ impl HostDescription {
     }
 }
 
-/// Returns the error that the network has no host of this name. `known` are the names of all hosts.
+/// Creates the error for an unknown host name. `known` contains the names of all hosts.
 pub(crate) fn unknown_host(name: &str, known: &[String]) -> Error {
     let name_at = |at: Option<&String>| at.cloned().unwrap_or_default();
     Error::UnknownHost {

@@ -6,49 +6,49 @@ use dataplane::packet::{Cold, Packet};
 use dataplane::units::Time;
 use traffic::Flow;
 
-/// A flow that has started.
+/// A flow that this host has started.
 #[derive(Clone, Copy, Debug)]
 pub struct OwnFlow {
-    /// The flow in the traffic of the scenario.
+    /// Sizes, hosts and start time of the flow in the scenario.
     pub flow: Flow,
-    /// Endpoint of its receiver.
+    /// Endpoint (port) of the receiving host.
     pub to: u32,
-    /// Time from start to last acknowledgement if the flow were alone in the network, ps.
+    /// Ideal FCT: time from the start to the last acknowledgement, alone in the network, ps.
     pub ideal_ps: Time,
-    /// Index of the flow at the NIC, known after the first packet was sent.
+    /// Slot of the flow in the NIC. It is known after the first packet was sent.
     slot: Option<FlowSlot>,
-    /// Number of packets sent at least once.
+    /// Number of different packets that were sent.
     sent: u32,
-    /// Time of the last acknowledgement.
+    /// Time of the last acknowledgement, ps.
     pub acked_ps: Option<Time>,
     /// Number of retransmitted data packets.
     pub retransmitted: u32,
 }
 
 impl OwnFlow {
-    /// Time from the start to the last acknowledgement, ps.
+    /// FCT: time from the start to the last acknowledgement, ps. `None` for an unfinished flow.
     #[must_use]
     pub fn fct_ps(&self) -> Option<Time> {
         Some(self.acked_ps?.saturating_sub(self.flow.start_ps))
     }
 }
 
-/// Maps the flows of a host to flow numbers in frames, and back.
-// HST-04: numbers of different hosts and starts differ
+/// Converts between the index of a flow at its host and the flow ID in frames.
+// HST-04: flow IDs differ between hosts and between starts of the program
 #[derive(Clone, Copy, Debug)]
 struct Numbers {
-    /// The upper bits, which identify the host.
+    /// The upper bits of flow IDs, which identify the host.
     high: u32,
     mask: u32,
     first: u32,
 }
 
 impl Numbers {
-    /// Creates the numbers of the host with this endpoint among `endpoints` endpoints. `first` must
-    /// differ between two starts of the program.
+    /// Creates the flow IDs of the host with this endpoint, in a network of `endpoints` endpoints.
+    /// `first` must differ between two starts of the program.
     fn new(endpoint: u32, endpoints: u32, first: u32) -> Self {
-        // The range is one larger than the number of endpoints, so that no flow has the reserved
-        // number u32::MAX.
+        // One more value than the number of endpoints is reserved, so that no flow has the ID
+        // `u32::MAX`.
         let bits = endpoints.ilog2() + 1;
         let mask = u32::MAX.checked_shr(bits).unwrap_or(0);
         Self {
@@ -62,7 +62,7 @@ impl Numbers {
         self.high | (self.first.wrapping_add(nth) & self.mask)
     }
 
-    /// Returns the index of the flow with this number, or `None` if the number belongs to another
+    /// Returns the index of the flow with this flow ID, or `None` if the ID belongs to another
     /// host.
     const fn nth(&self, number: u32) -> Option<u32> {
         if number & !self.mask != self.high {
@@ -93,8 +93,8 @@ impl std::fmt::Debug for Flows {
 }
 
 impl Flows {
-    /// Selects the flows of `host` from the flows of all hosts. `endpoint` is one of the host's
-    /// endpoints.
+    /// Selects the flows of `host` from the flows of all hosts. `endpoint` is one of the endpoints
+    /// of `host`.
     pub fn new(
         feed: Box<dyn Iterator<Item = Flow> + Send>,
         host: u32,
@@ -111,22 +111,22 @@ impl Flows {
         }
     }
 
-    /// Start time of the next flow.
+    /// Start time of the next pending flow, ps.
     #[must_use]
     pub fn next_ps(&self) -> Option<Time> {
         self.next.map(|flow| flow.start_ps)
     }
 
-    /// Returns the next flow and its index among the flows of this host.
+    /// Removes the next pending flow. Returns it with its index among the flows of this host.
     pub fn take_next(&mut self) -> Option<(Flow, u32)> {
         let nth = self.started.len() as u32;
         let flow = std::mem::replace(&mut self.next, self.pending.next())?;
-        // HST-04: no further flow starts when all numbers are in use
+        // HST-04: no further flow starts if all flow IDs are in use
         self.next = self.next.filter(|_| nth < self.numbers.mask);
         Some((flow, nth))
     }
 
-    /// Registers a started flow and sets its number in frames.
+    /// Records that a flow starts, and sets its flow ID in `start`.
     pub fn begin(&mut self, flow: Flow, start: &mut FlowStart, ideal_ps: Time) {
         start.flow = self.numbers.of(self.started.len() as u32);
         self.started.push(OwnFlow {
@@ -140,7 +140,7 @@ impl Flows {
         });
     }
 
-    /// Registers a sent data packet.
+    /// Records that a data packet was sent.
     pub fn sent(&mut self, packet: &Packet, cold: &Cold) {
         let nth = self.numbers.nth(packet.flow);
         if let Some(flow) = nth.and_then(|nth| self.started.get_mut(nth as usize)) {
@@ -150,8 +150,9 @@ impl Flows {
         }
     }
 
-    /// True if a reply can answer a packet that was sent. It must belong to an active flow, come
-    /// from its receiver, and not refer to an unsent packet. // HST-11
+    /// True if a reply can be an answer to a packet of this host. The reply must belong to an
+    /// active flow, come from the receiver of the flow, and not refer to an unsent packet. //
+    /// HST-11
     #[must_use]
     pub fn expects(&self, now: Time, packet: &Packet, cold: &Cold) -> bool {
         let nth = self.numbers.nth(packet.flow);
@@ -165,20 +166,20 @@ impl Flows {
             && waited.is_some_and(|waited| cold.local_host_ps <= waited)
     }
 
-    /// Registers the end of a flow.
+    /// Records that a flow has finished.
     pub fn end(&mut self, end: &FlowEnd) {
         let flow = &mut self.started[end.cookie as usize];
         flow.acked_ps = Some(end.acked_ps);
         self.finished += 1;
     }
 
-    /// Started flows in the order of their starts.
+    /// Flows that have started, in the order of their starts.
     #[must_use]
     pub fn started(&self) -> &[OwnFlow] {
         &self.started
     }
 
-    /// Number of finished flows.
+    /// Number of flows that have finished.
     #[must_use]
     pub const fn finished(&self) -> u32 {
         self.finished
@@ -195,7 +196,7 @@ impl Flows {
 mod tests {
     use super::*;
 
-    // HST-04
+    // HST-04: flow IDs
     #[test]
     fn numbers_of_hosts_and_starts_differ_and_the_reserved_number_is_unused() {
         for endpoints in [1, 2, 3, 4, 100, 1 << 24] {

@@ -1,8 +1,8 @@
-//! A host on the wall clock: a NIC of the dataplane between real interfaces. It sends a list of
-//! flows, replies to other hosts, and measures (`specs/wall-clock-host.md`, docs/host.md).
+//! A host that runs on the wall clock: a NIC of the dataplane on real network interfaces. It sends
+//! a list of flows, replies to other hosts, and measures (`specs/wall-clock-host.md`,
+//! docs/host.md).
 //!
-//! `node.rs` has the host and its frames, without sockets and clock. [`wall`](crate::wall) adds
-//! both.
+//! `node.rs` contains the host without sockets and clock. [`wall`](crate::wall) adds both.
 
 pub mod counters;
 pub mod description;
@@ -26,18 +26,18 @@ pub use snapshot::{PortState, Snapshot, Totals, Unfinished};
 /// Interfaces and options of a host.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// Names of the interfaces, in the order of the ports.
+    /// Names of the network interfaces, in the order of the ports.
     pub interfaces: Vec<String>,
-    /// Addresses of other hosts, with the names of the hosts.
+    /// Names and MAC addresses of other hosts.
     pub peers: Vec<(String, Mac)>,
-    /// True to go on after the host's own flows have finished.
+    /// True if the host continues after its own flows have finished, to reply to other hosts.
     pub listen: bool,
-    /// The host stops after this time at the latest.
+    /// Maximum duration of the run.
     pub stop_after: Option<Duration>,
 }
 
 impl Setup {
-    /// Checks the setup against a host, and sets the addresses of its peers.
+    /// Checks the setup for a host, and sets the MAC addresses of the peers.
     ///
     /// # Errors
     /// A peer is unknown, or the interfaces do not match the ports.
@@ -50,26 +50,25 @@ impl Setup {
     }
 }
 
-/// Result of a run.
+/// Result of a run of a host.
 #[derive(Debug)]
 pub struct Ended {
     /// Measurements and counters at the end.
     pub last: Snapshot,
-    /// Flows that the host has started.
+    /// The flows that the host has started.
     pub flows: Vec<OwnFlow>,
     /// The error that ended the run early, if there was one.
     pub broken: Option<Error>,
 }
 
-/// Called once when all ports are open, with the name of the host and the names of the neighbours
-/// by port.
+/// Callback when all ports are open: name of the host, and names of the neighbours by port.
 pub type Ready<'a> = dyn FnMut(&str, &[String]) + 'a;
 
-/// Sends the flows of a host and answers others until it is done or `stop` is set. Calls `ready`
-/// once.
+/// Runs a host until its flows have finished or `stop` is set. It sends its own flows and replies
+/// to other hosts. Calls `ready` once.
 ///
 /// # Errors
-/// A peer is unknown, the interfaces do not match the ports, or the system refuses something.
+/// A peer is unknown, the interfaces do not match the ports, or the system rejects an operation.
 pub fn run(
     mut description: HostDescription,
     setup: &Setup,
@@ -101,15 +100,15 @@ pub fn run(
 }
 
 /// Returns a number that differs between two starts of the program.
-// HST-04
+// HST-04: flow IDs differ between starts
 fn this_start() -> u32 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let nanoseconds = now.map_or(0, |time| time.as_nanos() as u64);
     (nanoseconds / 1000) as u32
 }
 
-/// Fails if an interface disappeared or its MTU is too small.
-// HST-22: such interfaces end the run
+/// Returns an error if an interface disappeared, or if its MTU is too small.
+// HST-22: errors of interfaces
 fn check_ports(driver: &Driver<Node>) -> Result<(), Error> {
     for socket in &driver.sockets {
         let interface = || socket.name().to_owned();

@@ -1,6 +1,6 @@
-//! A NIC of the dataplane between real frames. It starts flows, converts frames to records, and
-//! rejects invalid packets. It receives frames and the time from its caller and has no sockets, so
-//! that tests can control the time.
+//! A NIC of the dataplane that runs on real frames. This module starts flows, converts frames to
+//! packet records, and rejects invalid packets. The caller supplies frames and the time; the module
+//! has no sockets, so that tests can control the time.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ use super::description::{HostDescription, StartFlow};
 use super::flows::Flows;
 use crate::wall::{BROADCAST, CatchUp, Lines, Machine, Out, Requests, neighbour, priorities};
 
-/// A host between real frames.
+/// A host that runs on real frames.
 pub struct Node {
     nic: Nic,
     start_flow: StartFlow,
@@ -25,11 +25,11 @@ pub struct Node {
     network: Network,
     flows: Flows,
     lines: Lines,
-    /// Addresses of the ports.
+    /// MAC addresses of the ports.
     addresses: Vec<Mac>,
-    /// Per port, the source address of the last frame between neighbours that arrived.
+    /// For each port, the source MAC address of the last control frame from its neighbour.
     neighbours: Vec<Mac>,
-    /// The endpoints of this host, one for each port.
+    /// Range of the host's endpoints, one for each port.
     own: Range<u32>,
     /// All endpoints of the network.
     ends: Vec<End>,
@@ -49,19 +49,19 @@ impl std::fmt::Debug for Node {
     }
 }
 
-/// An endpoint of the network: a port of a host.
+/// An endpoint of the network, that is, a port of a host.
 #[derive(Clone, Copy, Debug)]
 struct End {
     host: u32,
-    /// Destination address of frames to this endpoint.
+    /// MAC address to which frames for this endpoint are sent.
     address: Mac,
     /// Number of packets received from this endpoint.
     received: u64,
 }
 
 impl Node {
-    /// Builds a host. `addresses` are the addresses of its ports. `first` must differ between two
-    /// starts of the program.
+    /// Builds a host. `addresses` are the MAC addresses of its ports. `first` must differ between
+    /// two starts of the program.
     #[must_use]
     pub fn new(of: HostDescription, addresses: &[Mac], first: u32) -> Self {
         let end = |&(host, address): &(u32, Mac)| End {
@@ -89,8 +89,8 @@ impl Node {
         }
     }
 
-    /// Handles a pause frame from the switch.
-    // HST-20
+    /// Handles a pause frame (PFC or IEEE 802.3x) from the neighbour.
+    // HST-20: control frames
     fn pause(&mut self, port: u16, body: &[u8]) {
         let counters = &mut self.counters;
         let (global, malformed) = (&mut counters.global_pauses, &mut counters.malformed);
@@ -105,8 +105,8 @@ impl Node {
         }
     }
 
-    /// Handles a frame between neighbours from the switch, other than a pause frame.
-    // HST-20
+    /// Handles a control frame from the neighbour that is not a pause frame.
+    // HST-20: control frames
     fn neighbour(&mut self, port: u16, header: &Ethernet, frame: &[u8]) {
         let endpoints = self.ends.len() as u32;
         let Some(id) = neighbour(&self.network, endpoints, frame, &mut self.arena) else {
@@ -118,7 +118,7 @@ impl Node {
         self.enter(port, id);
     }
 
-    /// Handles a frame from another host.
+    /// Handles a data packet or reply from another host.
     // HST-10, HST-11: reject packets that cannot belong to this host or a flow
     fn packet(&mut self, port: u16, header: &Ethernet, frame: &[u8]) {
         let Ok(id) = decode(&self.network, frame, &mut self.arena) else {
@@ -141,7 +141,7 @@ impl Node {
             if fits {
                 let end = &mut self.ends[cold.src as usize];
                 end.received += 1;
-                end.address = header.from; // HST-03: frames to this endpoint go to the sender's address
+                end.address = header.from; // HST-03: the address of the endpoint is learned
                 self.counters.count(&packet, self.arena.stack(id).as_ref());
                 return self.enter(port, id);
             }
@@ -151,7 +151,8 @@ impl Node {
         self.arena.free(id);
     }
 
-    /// True if data can belong to a flow: it is not larger than a packet, and its flow has an end.
+    /// True if a data packet can belong to a flow: it fits the packet size, and the flow has a last
+    /// packet.
     fn fits(&self, psn: u32, cold: &Cold) -> bool {
         let packets = cold.remaining.div_ceil(u64::from(self.mtu));
         (1..=self.mtu).contains(&cold.payload)
@@ -159,14 +160,14 @@ impl Node {
             && u64::from(psn) + packets < u64::from(u32::MAX)
     }
 
-    /// Passes a packet record to the NIC.
+    /// Passes a packet to the NIC.
     fn enter(&mut self, port: u16, id: PacketId) {
         let (arena, sink) = (&mut self.arena, &mut self.requests);
         self.nic.receive(self.now, port, id, arena, sink);
     }
 
-    /// Starts the next flow.
-    // HST-05
+    /// Starts the next pending flow.
+    // HST-05: start of flows
     fn start_next_flow(&mut self) {
         let Some((flow, nth)) = self.flows.take_next() else {
             return;
@@ -176,7 +177,7 @@ impl Node {
         self.nic.start(self.now, &start, &mut self.requests);
     }
 
-    /// Lets every port that may send start a frame, and registers finished flows.
+    /// Starts a frame at every port that may send, and records finished flows.
     fn serve(&mut self, out: &mut Out<'_>) {
         while let Some(port) = self.requests.kicks.pop_front() {
             self.start(port, out);
@@ -188,7 +189,7 @@ impl Node {
         self.counters.dropped += self.requests.drops.drain(..).count() as u64;
     }
 
-    // WSW-30: a port sends only when its line is free
+    // WSW-30: a port sends only if its line is free
     fn start(&mut self, port: u16, out: &mut Out<'_>) {
         if !self.lines.is_free(self.now, port) {
             return;
@@ -222,7 +223,7 @@ impl Node {
         }
     }
 
-    /// The NIC.
+    /// The state machine of the NIC.
     #[must_use]
     pub const fn nic(&self) -> &Nic {
         &self.nic
@@ -234,7 +235,7 @@ impl Node {
         &self.flows
     }
 
-    /// Current counters.
+    /// Counters at this time.
     #[must_use]
     pub fn counters(&self) -> Counters {
         Counters {
@@ -249,14 +250,14 @@ impl Node {
         self.lines.is_up(port)
     }
 
-    /// Number of packets received from a host.
+    /// Number of packets that were received from a host.
     #[must_use]
     pub fn received_from(&self, host: u32) -> u64 {
         let of = self.ends.iter().filter(|end| end.host == host);
         of.map(|end| end.received).sum()
     }
 
-    /// Number of records in use.
+    /// Number of packet records in use.
     #[must_use]
     pub fn records(&self) -> u64 {
         self.arena.alive() as u64
@@ -303,7 +304,7 @@ impl Machine for Node {
         self.serve(out);
     }
 
-    // HST-21, LNK-20: a link change resets the state of its port
+    // HST-21, LNK-20: the change of a link resets the state of its port
     fn link(&mut self, now: Time, port: u16, up: bool, out: &mut Out<'_>) {
         self.advance(now, out);
         if !self.lines.set_up(self.now, port, up) {

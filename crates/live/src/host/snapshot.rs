@@ -1,4 +1,4 @@
-//! Measurements and counters of a host for people and programs.
+//! Measurements and counters of a host, for printing and as JSON.
 
 use dataplane::units::{MS, Time};
 use serde::Serialize;
@@ -6,74 +6,74 @@ use serde::Serialize;
 use super::node::Node;
 use crate::wall::{PortSocket, named};
 
-/// Maximum number of unfinished flows in the report.
+/// Maximum number of unfinished flows that are reported individually.
 const MOST_NAMED: usize = 20;
 
-/// State of a host at the end of its run.
+/// State of a host at a time of its run.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Snapshot {
     /// Name of the host.
     pub name: String,
-    /// Duration of the run so far.
+    /// Wall-clock duration of the run so far.
     pub seconds: f64,
     /// Totals over all flows.
     pub flows: Totals,
-    /// Some of the unfinished flows.
+    /// Unfinished flows (the first few).
     pub unfinished: Vec<Unfinished>,
     /// State of the ports.
     pub ports: Vec<PortState>,
-    /// Counters by name.
+    /// Counters as (name, value).
     pub counters: Vec<(String, u64)>,
 }
 
 /// Totals over the flows of a host.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Totals {
-    /// Started flows.
+    /// Number of started flows.
     pub started: u64,
-    /// Flows whose last acknowledgement arrived.
+    /// Number of flows whose last acknowledgement has arrived.
     pub finished: u64,
-    /// Payload of the finished flows.
+    /// Payload bytes of the finished flows.
     pub finished_bytes: u64,
-    /// Median time from start to last acknowledgement, ps.
+    /// Median FCT (start to last acknowledgement), ps.
     pub fct_p50_ps: Option<Time>,
-    /// Longest time from start to last acknowledgement, ps.
+    /// Maximum FCT (start to last acknowledgement), ps.
     pub fct_max_ps: Option<Time>,
-    /// Time from the first start to the last end, ps.
+    /// Time from the first start to the last completion, ps.
     pub span_ps: Option<Time>,
 }
 
-/// An unfinished flow.
+/// A flow that has started and has not finished.
 #[derive(Clone, Debug, Serialize)]
 pub struct Unfinished {
-    /// Number of the flow in the scenario.
+    /// Index of the flow in the scenario.
     pub id: u32,
-    /// Name of the receiver.
+    /// Name of the receiving host.
     pub to: String,
-    /// Payload of the flow.
+    /// Payload bytes of the flow.
     pub bytes: u64,
-    /// Acknowledged payload.
+    /// Acknowledged payload bytes.
     pub acked_bytes: u64,
     /// Reason why the flow does not send.
     pub why: String,
-    /// True if any packet arrived from the receiver.
+    /// True if any packet has arrived from the receiving host.
     pub heard: bool,
 }
 
-/// State of a port.
+/// State of a port of the host.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct PortState {
-    /// Name of the interface.
+    /// Name of the network interface.
     pub interface: String,
     /// True if the link is up.
     pub up: bool,
-    /// Counters by name.
+    /// Counters as (name, value).
     pub counters: Vec<(String, u64)>,
 }
 
 impl Snapshot {
-    /// Returns the current state of the host. `names` are the names of all hosts.
-    // HST-30
+    /// Returns the current state of the host. `names` contains its name and the names of all hosts.
+    // HST-30: report of a host
     pub(super) fn of(
         names: (&str, &[String]),
         now: Time,

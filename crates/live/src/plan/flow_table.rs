@@ -1,4 +1,4 @@
-//! The table of the flows that a host has started.
+//! The result table of the flows that a host has started.
 
 use fabric::record::table::{Column, Row, Value, column};
 
@@ -8,7 +8,7 @@ fn slowdown(flow: &OwnFlow) -> Option<f64> {
     Some(flow.fct_ps()? as f64 / flow.ideal_ps.max(1) as f64)
 }
 
-// HST-31
+// HST-31: table of flows
 impl Row for OwnFlow {
     const TABLE: &'static str = "flows";
     const ABOUT: &'static str = "A flow that the host has begun, finished or not.";
@@ -64,7 +64,7 @@ impl Row for OwnFlow {
         ),
     ];
 
-    /// Sorts flows by number.
+    /// Sorts flows by flow ID.
     fn order(rows: &mut Vec<Self>) {
         rows.sort_unstable_by_key(|row| row.flow.id);
     }

@@ -1,4 +1,4 @@
-//! Describes nodes of a simulator plan for the wall clock.
+//! Converts nodes of a simulator plan to descriptions for the wall clock.
 
 mod flow_table;
 
@@ -20,11 +20,12 @@ use crate::host::{self, Ended};
 use crate::switch::plan::{SwitchDescription, check_scheme};
 use crate::wall::NodeDescription;
 
-/// Describes a switch of a plan. Without a name, the plan must have exactly one switch.
+/// Returns the description of a switch in a plan. If `name` is `None`, the plan must have exactly
+/// one switch.
 ///
 /// # Errors
 /// The plan has no such switch.
-// WSW-20: scheme, buffer, rates and delays are those of the scenario
+// WSW-20: scheme, buffer, rates and delays are as in the scenario
 pub fn switch_of(plan: &Plan, name: Option<&str>) -> Result<SwitchDescription, Error> {
     let graph = &plan.graph;
     let switch = find_switch(graph, name)?;
@@ -39,11 +40,11 @@ pub fn switch_of(plan: &Plan, name: Option<&str>) -> Result<SwitchDescription, E
     })
 }
 
-/// Describes a host of a plan.
+/// Returns the description of a host in a plan.
 ///
 /// # Errors
 /// The plan has no such host, or the scenario cannot run on real frames.
-// HST-01, HST-03
+// HST-01, HST-03: flows and addresses of a host
 pub fn host_of(plan: Plan, name: &str) -> Result<HostDescription, Error> {
     let graph = plan.graph.clone();
     let names: Vec<String> = graph.host_ids().map(|host| graph.name(host)).collect();
@@ -70,22 +71,22 @@ pub fn host_of(plan: Plan, name: &str) -> Result<HostDescription, Error> {
     })
 }
 
-/// Directory and contents of the results of a host.
+/// Directory and options for the results of a host.
 #[derive(Clone, Debug)]
 pub struct Results {
-    /// The directory.
+    /// Directory of the results.
     pub out_dir: PathBuf,
-    /// True to write into a directory that has other results.
+    /// True: write into the directory even if it contains other results.
     pub force: bool,
-    /// The scenario with explicit values of all keys.
+    /// The contents of `resolved.toml`: the scenario with explicit values of all keys.
     pub resolved: String,
 }
 
-/// Runs a host of a plan like [`host::run`], and writes its results.
+/// Runs a host of a plan as [`host::run`] does, and writes its results.
 ///
 /// # Errors
 /// The errors of [`host::run`], or the results cannot be written.
-// HST-30: an error of the run does not prevent its results
+// HST-30: results are also written if the run ends with an error
 pub fn run_host(
     plan: Plan,
     name: &str,
@@ -95,7 +96,7 @@ pub fn run_host(
     ready: &mut host::Ready<'_>,
 ) -> Result<Ended, Error> {
     let mut description = host_of(plan, name)?;
-    // Check before creating the directory, so that an error leaves no files.
+    // The setup is checked before the directory is created, so that an error leaves no files.
     setup.apply(&mut description)?;
     let files = HostFiles::create(&results.out_dir, results.force)?;
     let ended = host::run(description, setup, stop, ready)?;
@@ -113,7 +114,7 @@ fn node_of(plan: &Plan, node: NodeId) -> NodeDescription {
         neighbours: graph.links_of(node).map(peer).collect(),
         links: graph.rates_and_delays(node),
         endpoints: graph.endpoints(),
-        // WSW-22: on the wall clock, pauses expire.
+        // WSW-22: on the wall clock, pauses expire
         network: Network {
             timed_pauses: true,
             ..lockstep::network(plan)
@@ -122,7 +123,7 @@ fn node_of(plan: &Plan, node: NodeId) -> NodeDescription {
     }
 }
 
-/// Returns the number of a switch among switches.
+/// Returns the index of a switch among the switches.
 fn find_switch(graph: &Graph, name: Option<&str>) -> Result<u32, Error> {
     let known = graph.switch_ids().map(|node| graph.name(node));
     match name {
@@ -141,8 +142,9 @@ fn find_switch(graph: &Graph, name: Option<&str>) -> Result<u32, Error> {
     }
 }
 
-/// Refuses plans that need more than frames, and schemes that cannot run on the wall clock.
-// HST-02: the error names what is refused
+/// Refuses plans whose nodes need information that frames do not carry, and schemes that cannot run
+/// on the wall clock.
+// HST-02: the error contains the refused feature
 fn check(plan: &Plan) -> Result<(), Error> {
     if let Some(why) = lockstep::refusal(plan) {
         return Err(Error::NeedsMoreThanFrames(why));
@@ -150,8 +152,8 @@ fn check(plan: &Plan) -> Result<(), Error> {
     plan.switch_configs().try_for_each(check_scheme)
 }
 
-/// Returns for each port of a switch if it floods frames there: to hosts, and along a spanning tree
-/// of the switches.
+/// For each port of a switch, returns true if flooded frames leave by the port: ports to hosts, and
+/// ports of a spanning tree between switches.
 // WSW-02: each switch receives a flooded frame once
 fn flooding_ports(graph: &Graph, node: NodeId) -> Vec<bool> {
     let mut reached = IndexVec::from(vec![false; graph.nodes() as usize]);

@@ -1,4 +1,4 @@
-//! Maps priorities of real frames to traffic classes, and back.
+//! Maps priorities of real frames to traffic classes, and traffic classes to priorities.
 
 use dataplane::classes::DATA_CLASS;
 use wire::ethernet::{Ethernet, ether_type};
@@ -8,23 +8,23 @@ use crate::Error;
 /// Number of priorities of 802.1Q and PFC.
 pub const PRIORITIES: usize = 8;
 
-/// Traffic class of each priority.
+/// The traffic class of each priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Classes([u8; PRIORITIES]);
 
 impl Default for Classes {
-    /// Maps each priority to the traffic class of the same number, as in Backwater's own frames.
-    // WSW-11
+    /// Maps each priority to the traffic class of the same number, as in frames of Backwater.
+    // WSW-11: default mapping
     fn default() -> Self {
         Self([0, 1, 2, 3, 4, 5, 6, 7])
     }
 }
 
 impl Classes {
-    /// Maps the priorities 0 to 7 to these traffic classes.
+    /// Maps priority i to traffic class `of[i]`, for i from 0 to 7.
     ///
     /// # Errors
-    /// The number of classes is not 8, or a class is not in 0 to 7.
+    /// The list does not have 8 entries, or a class is not in 0 to 7.
     pub fn new(of: &[u8]) -> Result<Self, Error> {
         let all: [u8; PRIORITIES] = of.try_into().map_err(|_| Error::ClassCount(of.len()))?;
         match all.iter().find(|class| **class > 7) {
@@ -39,7 +39,7 @@ impl Classes {
         self.0[priority as usize % PRIORITIES]
     }
 
-    /// Returns the class of the dataplane for a priority.
+    /// Returns the dataplane class (queue class) of a priority.
     #[must_use]
     pub const fn class(&self, priority: u8) -> u8 {
         DATA_CLASS + self.traffic_class(priority)
@@ -60,8 +60,9 @@ impl Classes {
     }
 }
 
-/// Returns the priority of a frame: from its tag, else the upper three bits of its DSCP, else 0.
-// WSW-10
+/// Returns the priority of a frame: from its VLAN tag, else from the upper three bits of its DSCP,
+/// else 0.
+// WSW-10: priority of a frame
 #[must_use]
 pub fn priority(header: &Ethernet, body: &[u8]) -> u8 {
     if let Some(tag) = header.tag {
@@ -79,7 +80,7 @@ mod tests {
     use super::*;
     use wire::ethernet::Tag;
 
-    // WSW-10, WSW-11
+    // WSW-10, WSW-11: priorities and classes
     #[test]
     fn a_tag_takes_precedence_over_dscp_and_classes_can_be_set() {
         let mut header = Ethernet {
@@ -88,7 +89,7 @@ mod tests {
             tag: None,
             ether_type: ether_type::IPV4,
         };
-        // DSCP of class selector 3, ECT(0)
+        // The second byte has the DSCP of class selector 3 and the ECN bits ECT(0).
         assert_eq!(priority(&header, &[0x45, 0b0110_0010]), 3);
         assert_eq!(priority(&header, &[0x45]), 0, "too short");
         header.ether_type = ether_type::IPV6;

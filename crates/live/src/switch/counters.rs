@@ -1,4 +1,4 @@
-//! Counters of a switch between real frames, in addition to the counters of its dataplane.
+//! Counters of a switch that runs on real frames, in addition to the counters of its dataplane.
 
 use dataplane::classes::MAX_CLASSES;
 use dataplane::sink::{DROP_CAUSES, DropCause};
@@ -16,11 +16,11 @@ pub struct PortCounters {
     pub sent_bytes: u64,
     /// Received PFC frames, both pauses and resumes.
     pub pauses_received: u64,
-    /// Sent pause frames, first ones and repetitions.
+    /// Sent PFC pause frames, including repetitions.
     pub pauses_sent: u64,
-    /// Sent resume frames.
+    /// Sent PFC resume frames.
     pub resumes_sent: u64,
-    /// Received 802.3x pauses, which a PFC port ignores.
+    /// Received IEEE 802.3x pause frames, which a port with PFC ignores.
     pub global_pauses: u64,
     /// Received MAC control frames that are neither PFC frames nor 802.3x pauses.
     pub malformed_pauses: u64,
@@ -28,33 +28,33 @@ pub struct PortCounters {
     pub link_changes: u64,
 }
 
-/// Counters over all ports.
+/// Counters of a switch, summed over all ports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Frames to unknown stations or to groups.
+    /// Frames that were flooded because the destination is unknown or a group address.
     pub flooded: u64,
-    /// Frames whose destination is at the port of arrival.
+    /// Dropped frames whose destination station is at the port of arrival.
     pub returned: u64,
-    /// Frames to reserved addresses, which bridges never forward.
+    /// Dropped frames to reserved addresses, which bridges never forward.
     pub reserved: u64,
-    /// Frames without a complete header, and malformed frames between neighbours.
+    /// Dropped frames without a complete header, and malformed control frames between neighbours.
     pub malformed: u64,
-    /// Frames longer than the switch supports.
+    /// Dropped frames that are longer than the switch supports.
     pub oversized: u64,
-    /// Frames for whose destination no route leads to the port of the destination.
+    /// Dropped frames for which no route leads to the port of the destination.
     pub nowhere: u64,
-    /// Frames with a new ECN mark.
+    /// Frames that the switch marked with ECN.
     pub marked: u64,
-    /// Frames that should be marked, but whose ends do not support ECN.
+    /// Frames that exceed an ECN threshold but do not support ECN.
     pub unmarkable: u64,
-    /// Frames that could not be written. This is a bug of the program.
+    /// Packets that could not be encoded as a frame. This is a bug of the program.
     pub unwritable: u64,
-    /// Packets dropped by the switch, per class and cause.
+    /// Packets that the dataplane dropped, by class and cause.
     pub dropped: [[u64; DROP_CAUSES]; MAX_CLASSES],
 }
 
 impl Counters {
-    /// Counts a dropped packet.
+    /// Counts a packet that the dataplane dropped.
     pub fn dropped(&mut self, class: u8, cause: DropCause) {
         self.dropped[usize::from(class)][cause as usize] += 1;
     }

@@ -1,19 +1,19 @@
-//! ECN marking of frames in place: the ECN bits of IP and the IPv4 checksum.
+//! Marks frames with ECN in place: the ECN bits of IP and the IPv4 checksum.
 
 use wire::ethernet::{Ethernet, ether_type};
 use wire::ip::ecn;
 
-/// Result of marking a frame.
+/// Result of an attempt to mark a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Marked {
-    /// The frame is marked now. It may have been marked before.
+    /// The frame has an ECN mark now. It possibly had one before.
     Yes,
-    /// The ends do not support ECN, or the frame is not IP.
+    /// The end hosts do not support ECN, or the frame is not IP.
     Incapable,
 }
 
-/// Marks a frame if its ends support ECN.
-// WSW-21
+/// Marks a frame with ECN (CE) if its end hosts support ECN.
+// WSW-21: ECN in place
 pub fn mark(frame: &mut [u8]) -> Marked {
     let Ok((header, body)) = Ethernet::parse(frame) else {
         return Marked::Incapable;
@@ -51,7 +51,7 @@ fn mark_v6(ip: &mut [u8]) -> Marked {
     }
 }
 
-/// Updates an Internet checksum after one word has changed (RFC 1624).
+/// Updates an Internet checksum after one 16-bit word has changed (RFC 1624).
 fn update_checksum(checksum: u16, before: u16, after: u16) -> u16 {
     let sum = u32::from(!checksum) + u32::from(!before) + u32::from(after);
     let sum = (sum & 0xffff) + (sum >> 16);
@@ -96,7 +96,7 @@ mod tests {
         place.to_vec()
     }
 
-    // WSW-21
+    // WSW-21: ECN in place
     #[test]
     fn only_ecn_capable_frames_are_marked_and_checksums_stay_correct() {
         for v6 in [false, true] {

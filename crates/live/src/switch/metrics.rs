@@ -1,5 +1,5 @@
-//! An HTTP server with counters for Prometheus and a page for people. It answers GET requests for
-//! three paths.
+//! An HTTP server with counters for Prometheus and a status page. It answers GET requests for three
+//! paths.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -12,12 +12,12 @@ use super::snapshot::Snapshot;
 use crate::Error;
 
 const PAGE: &str = include_str!("page.html");
-/// Maximum time for a client to send its request or receive the answer.
+/// Maximum time for a client to send its request or to receive the answer.
 const CLIENT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Maximum length of a request line in bytes.
 const MOST_BYTES: u64 = 8192;
 
-/// A server that publishes the snapshots of a switch.
+/// An HTTP server that publishes the latest snapshot of a switch.
 #[derive(Debug)]
 pub struct Metrics {
     address: SocketAddr,
@@ -27,11 +27,11 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Listens at an address.
+    /// Starts a server that listens at an address.
     ///
     /// # Errors
     /// The system rejects the address.
-    // WSW-43
+    // WSW-43: metrics
     pub fn open(address: SocketAddr) -> Result<Self, Error> {
         let refused = |why| Error::Metrics { address, why };
         let listener = TcpListener::bind(address).map_err(refused)?;
@@ -44,7 +44,7 @@ impl Metrics {
                 if stopped.load(Ordering::Relaxed) {
                     return;
                 }
-                // A client that disconnects early is not an error.
+                // A client that disconnects early is not an error of the server.
                 let _ = client.and_then(|client| answer(client, &of_thread));
             }
         });
@@ -61,7 +61,7 @@ impl Metrics {
         self.address
     }
 
-    /// Publishes a new snapshot.
+    /// Replaces the published snapshot.
     pub fn show(&self, snapshot: Snapshot) {
         *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = snapshot;
     }
@@ -70,7 +70,7 @@ impl Metrics {
 impl Drop for Metrics {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        // The thread waits for a client, so connect once to end the wait.
+        // The server thread waits for a client. This connection ends the wait.
         let _ = TcpStream::connect(self.address);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();

@@ -1,8 +1,7 @@
-//! A switch on the wall clock: the dataplane's switch between real interfaces
+//! A switch that runs on the wall clock: the dataplane's switch on real network interfaces
 //! (`specs/wall-clock.md`, docs/switch.md).
 //!
-//! `node.rs` has the switch and its frames, without sockets and clock. [`wall`](crate::wall) adds
-//! both.
+//! `node.rs` contains the switch without sockets and clock. [`wall`](crate::wall) adds both.
 
 pub mod classes;
 pub mod counters;
@@ -28,21 +27,21 @@ pub use snapshot::{PortState, QueueOf, Snapshot};
 /// Interfaces and options of a switch.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// Classes and frame sizes.
+    /// Traffic classes, lossless priorities and frame size.
     pub choices: Choices,
-    /// Names of the interfaces, in the order of its ports.
+    /// Names of the network interfaces, in the order of the ports.
     pub interfaces: Vec<String>,
-    /// Stations with a fixed port: address and port number.
+    /// Stations with a fixed port: MAC address and port index.
     pub stations: Vec<(Mac, u16)>,
-    /// Address of the metrics server.
+    /// Address of the HTTP server for metrics, if any.
     pub metrics: Option<SocketAddr>,
 }
 
-/// Called once when all ports are open, with the name of the switch, the names of the neighbours by
-/// port, and the address of the metrics.
+/// Callback when all ports are open: name of the switch, names of the neighbours by port, and
+/// address of the metrics server.
 pub type Ready<'a> = dyn FnMut(&str, &[String], Option<SocketAddr>) + 'a;
 
-/// Forwards frames until `stop` is set. Calls `ready` once. Returns the final state.
+/// Runs a switch until `stop` is set. Calls `ready` once. Returns the final state.
 ///
 /// # Errors
 /// The switch cannot run with these choices, or the system rejects an operation.

@@ -1,6 +1,7 @@
-//! A switch of the dataplane between real frames. It converts frames to records, finds the port of
-//! a destination station, and paces its ports. It receives frames and the time from its caller and
-//! has no sockets, so that tests can control the time.
+//! A switch of the dataplane that runs on real frames. This module converts frames to packet
+//! records, finds the port of a destination station, and limits each port to its link rate. The
+//! caller supplies frames and the time; the module has no sockets, so that tests can control the
+//! time.
 
 use std::collections::HashMap;
 
@@ -27,32 +28,32 @@ use crate::wall::{BROADCAST, CatchUp, Lines, Machine, Out, Requests, neighbour, 
 
 /// Length of the frame check sequence in bytes. Sockets deliver frames without it.
 const FCS_BYTES: usize = 4;
-/// Length of the shortest frame without frame check sequence, in bytes.
+/// Minimum length of a frame without the frame check sequence, in bytes.
 const SHORTEST_BYTES: usize = wire::ethernet::SHORTEST;
-/// Maximum number of hashes that are tried to find one that selects the wanted port among
-/// equal-cost routes.
+/// Maximum number of flow hashes that are tried. The hash must select a given port among equal-cost
+/// routes.
 const TRIES: u32 = 4096;
 
 /// State of a port of the switch.
 #[derive(Debug)]
 struct Port {
     own: Mac,
-    /// Source address of the last frame between neighbours.
+    /// Source MAC address of the last control frame from the neighbour.
     peer: Mac,
-    /// An endpoint that is reached through this port. It is the source or destination in the
-    /// records of foreign frames. `None`: there is none.
+    /// An endpoint that is reached through this port. Packet records of foreign frames have such
+    /// endpoints as source and destination. `None`: no endpoint is reached through this port.
     target: Option<u32>,
     /// True if flooded frames leave by this port.
     floods: bool,
     counters: PortCounters,
 }
 
-/// The frame data that are stored for a packet record while the packet is in the switch.
+/// Frame data that are stored for a packet record while the packet is in the switch.
 #[derive(Debug)]
 enum Stored {
-    /// A foreign frame, unchanged.
+    /// A frame that is not in Backwater's format, unchanged.
     Foreign(Vec<u8>),
-    /// A frame in Backwater's format: the header fields that its packet record does not have.
+    /// A frame in Backwater's format: the header fields that are not in its packet record.
     Ours {
         from: Mac,
         to: Mac,
@@ -61,7 +62,7 @@ enum Stored {
     },
 }
 
-/// A switch between real frames.
+/// A switch that runs on real frames.
 #[derive(Debug)]
 pub struct Node {
     switch: Switch,
@@ -69,7 +70,7 @@ pub struct Node {
     network: Network,
     classes: Classes,
     stations: Stations,
-    /// A copy of the switch's routes. It is used to find a hash that selects a port.
+    /// A copy of the switch's routes, for finding a flow hash that selects a given port.
     routes: Routes,
     endpoints: u32,
     ports: Vec<Port>,
@@ -84,7 +85,7 @@ pub struct Node {
 }
 
 impl Node {
-    /// Builds the switch of a plan. `own` are the addresses of its ports.
+    /// Builds the switch of a plan. `own` are the MAC addresses of its ports.
     #[must_use]
     pub fn new(plan: SwitchPlan, own: &[Mac]) -> Self {
         let port = |(nth, &own): (usize, &Mac)| Port {
@@ -114,13 +115,13 @@ impl Node {
         }
     }
 
-    /// Assigns a station permanently to a port.
+    /// Assigns a station (a MAC address) permanently to a port.
     pub fn give_station(&mut self, station: Mac, port: u16) {
         self.stations.give(station, port);
     }
 
-    /// Handles a pause frame from a neighbour.
-    // WSW-22, WSW-23
+    /// Handles a pause frame (PFC or IEEE 802.3x) from a neighbour.
+    // WSW-22, WSW-23: pauses
     fn pause(&mut self, port: u16, body: &[u8]) {
         let counters = &mut self.ports[usize::from(port)].counters;
         let (global, malformed) = (&mut counters.global_pauses, &mut counters.malformed_pauses);
@@ -128,7 +129,8 @@ impl Node {
             return;
         };
         counters.pauses_received += 1;
-        // If several priorities share a class, the class gets their longest pause time.
+        // If several priorities share a traffic class, their longest pause time applies to the
+        // class.
         let mut of_class = [0; 8];
         for priority in (0..8u8).filter(|priority| enabled >> priority & 1 != 0) {
             let time = &mut of_class[usize::from(self.classes.traffic_class(priority))];
@@ -142,7 +144,7 @@ impl Node {
         }
     }
 
-    /// Handles a frame between neighbours without a standard format.
+    /// Handles a control frame from a neighbour that is not a pause frame.
     fn neighbour(&mut self, port: u16, header: &Ethernet, frame: &[u8]) {
         let Some(id) = neighbour(&self.network, self.endpoints, frame, &mut self.arena) else {
             self.counters.malformed += 1;
@@ -153,7 +155,7 @@ impl Node {
     }
 
     fn forward(&mut self, port: u16, header: &Ethernet, body: &[u8], frame: &[u8]) {
-        self.stations.learn(self.now, header.from, port); // WSW-01: learn the sender's port
+        self.stations.learn(self.now, header.from, port); // WSW-01: learn the station's port
         if let Some(id) = self.ours(header, frame) {
             return self.enter(port, id);
         }
@@ -163,7 +165,7 @@ impl Node {
         match known.filter(|_| !is_group(header.to)) {
             Some(to) if to == port => self.counters.returned += 1,
             Some(to) => self.foreign(port, to, class, hash, frame),
-            // WSW-02: flood if the destination is unknown or a group
+            // WSW-02: flood if the destination is unknown or a group address
             None => {
                 self.counters.flooded += 1;
                 for to in 0..self.ports.len() as u16 {
@@ -175,8 +177,8 @@ impl Node {
         }
     }
 
-    /// Returns the record of a Backwater frame, or `None` for a foreign frame.
-    // WSW-12
+    /// Returns the packet record of a frame in Backwater's format, or `None` for a foreign frame.
+    // WSW-12: frames of Backwater
     fn ours(&mut self, header: &Ethernet, frame: &[u8]) -> Option<PacketId> {
         let id = decode(&self.network, frame, &mut self.arena).ok()?;
         let (packet, src) = (*self.arena.hot(id), self.arena.cold(id).src);
@@ -190,7 +192,7 @@ impl Node {
             tag: header.tag,
             class: packet.class(),
         };
-        // WSW-12: frames of the control class keep this class
+        // WSW-12: frames of the control class remain in this class
         let class = traffic_class(packet.class())
             .map_or(packet.class(), |priority| self.classes.class(priority));
         self.arena.hot_mut(id).become_kind(packet.kind(), class);
@@ -198,8 +200,9 @@ impl Node {
         Some(id)
     }
 
-    /// Forwards a foreign frame, which the switch treats as a data packet.
-    // WSW-12
+    /// Forwards a frame that is not in Backwater's format. The dataplane treats it as a data
+    /// packet.
+    // WSW-12: foreign frames
     fn foreign(&mut self, from: u16, to: u16, class: u8, hash: u32, frame: &[u8]) {
         let (Some(src), Some(dst)) = (self.target(from), self.target(to)) else {
             self.counters.nowhere += 1;
@@ -238,13 +241,13 @@ impl Node {
         self.ports[usize::from(port)].target
     }
 
-    /// Passes a packet record to the state machine of the switch.
+    /// Passes a packet to the state machine of the switch.
     fn enter(&mut self, port: u16, id: PacketId) {
         let (arena, sink) = (&mut self.arena, &mut self.requests);
         self.switch.receive(self.now, port, id, arena, sink);
     }
 
-    /// Lets every port that may send start a frame, and registers drops.
+    /// Starts a frame at every port that may send, and records drops.
     fn serve(&mut self, out: &mut Out<'_>) {
         while let Some(port) = self.requests.kicks.pop_front() {
             self.start(port, out);
@@ -257,7 +260,7 @@ impl Node {
         }
     }
 
-    // WSW-30: a port sends only when its line is free
+    // WSW-30: a port sends only if its line is free
     fn start(&mut self, nth: u16, out: &mut Out<'_>) {
         if !self.lines.is_free(self.now, nth) {
             return;
@@ -278,7 +281,7 @@ impl Node {
         }
     }
 
-    /// Writes the frame of a departing packet record. Returns its length, or 0 if the record has no
+    /// Encodes the frame of a departing packet. Returns its length, or 0 if the packet has no
     /// frame.
     fn write(&mut self, port: u16, id: PacketId) -> usize {
         let packet = *self.arena.hot(id);
@@ -321,7 +324,7 @@ impl Node {
         written.unwrap_or(0)
     }
 
-    // WSW-22: pauses carry a pause time
+    // WSW-22: pause frames carry a pause time
     fn write_pause(&mut self, port: u16, packet: &Packet, on: bool) -> usize {
         let Some(Pause::Priority { enabled, quanta }) = pause_records::frame_of(packet) else {
             return 0;
@@ -352,7 +355,7 @@ impl Node {
         &self.switch
     }
 
-    /// Counters over all ports.
+    /// Counters of the switch, summed over all ports.
     #[must_use]
     pub const fn counters(&self) -> &Counters {
         &self.counters
@@ -364,7 +367,7 @@ impl Node {
         &self.ports[usize::from(port)].counters
     }
 
-    /// Bitmap of the priorities that the neighbour of a port pauses.
+    /// Bitmap of the priorities that the neighbour of a port has paused.
     #[must_use]
     pub fn paused(&self, port: u16) -> u8 {
         let (paused, _) = self.switch.held_classes(port);
@@ -383,13 +386,13 @@ impl Node {
         self.ports.len() as u16
     }
 
-    /// Number of known stations.
+    /// Number of stations (MAC addresses) whose port is known.
     #[must_use]
     pub fn stations(&self) -> usize {
         self.stations.len()
     }
 
-    /// Checks the invariants of the switch and of the stored frames. Returns the violations.
+    /// Checks the invariants of the switch and of the stored frame data. Returns the violations.
     #[must_use]
     pub fn audit(&self) -> Vec<String> {
         let mut broken = self.switch.audit(&self.arena);
@@ -409,7 +412,7 @@ impl Node {
 }
 
 impl Machine for Node {
-    // WSW-30: each action uses its due time, so that late calls do not slow the links
+    // WSW-30: each action is executed with its due time, so that late calls do not slow the links
     fn advance(&mut self, now: Time, out: &mut Out<'_>) {
         let mut late = CatchUp::new(now);
         while let Some(at) = late.next(self.next()) {
@@ -449,13 +452,13 @@ impl Machine for Node {
         match header.ether_type {
             ether_type::CONTROL => self.pause(port, body),
             ether_type::OURS => self.neighbour(port, &header, frame),
-            _ if is_reserved(header.to) => self.counters.reserved += 1, // WSW-03: bridges do not forward these
+            _ if is_reserved(header.to) => self.counters.reserved += 1, // WSW-03: not forwarded
             _ => self.forward(port, &header, body, frame),
         }
         self.serve(out);
     }
 
-    // WSW-40, LNK-20: a link change drops waiting packets and ends all pauses of the port
+    // WSW-40, LNK-20: the change of a link drops queued packets and ends all pauses of the port
     fn link(&mut self, now: Time, port: u16, up: bool, out: &mut Out<'_>) {
         self.advance(now, out);
         if !self.lines.set_up(self.now, port, up) {
@@ -474,8 +477,8 @@ impl Machine for Node {
     }
 }
 
-/// Restores the tag with which a Backwater frame arrived. Removes the tag if it had none. Returns
-/// the new length.
+/// Restores the VLAN tag with which a frame of Backwater arrived, or removes the tag if it arrived
+/// without one. Returns the new length.
 fn restore_tag(frame: &mut [u8], bytes: usize, tag: Option<Tag>) -> usize {
     if bytes < 18 {
         return bytes;
@@ -494,7 +497,8 @@ fn restore_tag(frame: &mut [u8], bytes: usize, tag: Option<Tag>) -> usize {
     }
 }
 
-/// Hashes the fields that are constant within a flow: MAC addresses, IP addresses and ports.
+/// Returns a hash of the fields that are constant within a flow: MAC addresses, IP addresses and
+/// ports.
 fn flow_hash(header: &Ethernet, body: &[u8]) -> u32 {
     let ends = match header.ether_type {
         ether_type::IPV4 => body.get(12..20).map(|ends| (ends, transport_v4(body))),
@@ -509,7 +513,7 @@ fn flow_hash(header: &Ethernet, body: &[u8]) -> u32 {
     })
 }
 
-/// Returns the port fields of TCP or UDP in an IPv4 packet.
+/// Returns the bytes of the TCP or UDP port numbers in an IPv4 packet.
 fn transport_v4(body: &[u8]) -> Option<&[u8]> {
     let header = usize::from(body[0] & 15) * 4;
     let whole = matches!(body.get(6..8)?, [flags, 0] if flags & 0x3f == 0);

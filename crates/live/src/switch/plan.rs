@@ -1,5 +1,5 @@
-//! Configuration of a switch on the wall clock: the configuration in the scenario plus choices of
-//! the user.
+//! Configuration of a switch that runs on the wall clock: the configuration in the scenario, and
+//! options of the user.
 
 use dataplane::classes::{DATA_CLASS, TRAFFIC_CLASSES};
 use dataplane::config::{Admission, ClassConfig, PauseTime};
@@ -12,42 +12,43 @@ use super::classes::Classes;
 use crate::Error;
 use crate::wall::NodeDescription;
 
-/// The longest pause time, repeated after half of it. It is used if pauses in the scenario last
-/// until they are resumed.
-// WSW-22, QNT-05
+/// The longest pause time. Pauses are repeated after half of it. It is used if pauses in the
+/// scenario last until they are resumed.
+// WSW-22, QNT-05: pause times
 const PAUSE: PauseTime = PauseTime::Quanta {
     quanta: u16::MAX,
     refresh: u16::MAX / 2,
 };
 
-/// Number of bytes of the Ethernet header with a tag and the frame check sequence.
+/// Bytes of the Ethernet header with a VLAN tag, plus the frame check sequence.
 const FRAME_BYTES: u16 = 22;
 
-/// A switch with everything that it needs from its network.
+/// The configuration of a switch, and the properties of the network that the switch needs.
 #[derive(Clone, Debug)]
 pub struct SwitchDescription {
     /// The node and its links.
     pub node: NodeDescription,
-    /// Number of the node in the network.
+    /// Index of the switch in the network.
     pub number: u32,
     /// Configuration of the switch.
     pub config: SwitchConfig,
     /// Routes of the switch.
     pub routes: Routes,
-    /// By port, true if the link leads to a higher tier.
+    /// For each port, true if its link leads to a higher tier.
     pub upward: Vec<bool>,
-    /// By port, true if flooded frames leave by it.
+    /// For each port, true if flooded frames leave by the port.
     pub floods: Vec<bool>,
 }
 
-/// Options of the user that are not part of the scenario.
+/// Options that the user sets in addition to the scenario.
 #[derive(Clone, Debug)]
 pub struct Choices {
-    /// Traffic class of each priority.
+    /// The traffic class of each priority.
     pub classes: Classes,
-    /// Bitmap of the priorities that PFC pauses. `None` means those of the scenario's data classes.
+    /// Bitmap of the priorities that PFC pauses. `None`: the priorities of the scenario's pausable
+    /// data classes.
     pub lossless: Option<u8>,
-    /// Largest IP datagram in bytes.
+    /// Maximum size of an IP datagram in bytes.
     pub mtu: u16,
 }
 
@@ -56,27 +57,27 @@ pub struct Choices {
 pub struct SwitchPlan {
     /// The node and its links.
     pub node: NodeDescription,
-    /// The state machine.
+    /// The switch of the dataplane, without clock and sockets.
     pub switch: Switch,
     /// Configuration of the switch.
     pub config: SwitchConfig,
     /// Routes of the switch.
     pub routes: Routes,
-    /// Traffic class of each priority.
+    /// The traffic class of each priority.
     pub classes: Classes,
-    /// By port, an endpoint that is reached through it, if any.
+    /// For each port, an endpoint that is reached through the port, if any.
     pub targets: Vec<Option<u32>>,
-    /// By port, true if flooded frames leave by it.
+    /// For each port, true if flooded frames leave by the port.
     pub floods: Vec<bool>,
     /// Length of the largest frame in bytes, without the frame check sequence.
     pub largest_bytes: usize,
 }
 
-/// Configures a switch with the choices of the user.
+/// Configures a switch with the options of the user.
 ///
 /// # Errors
 /// The scheme cannot run on the wall clock, or the buffer is too small.
-// WSW-20: scheme, buffer, rates and delays are those of the description
+// WSW-20: scheme, buffer, rates and delays are as in the scenario
 pub fn switch_plan(of: SwitchDescription, choices: &Choices) -> Result<SwitchPlan, Error> {
     check_scheme(&of.config)?;
     let config = on_the_wall_clock(&of.config, choices);
@@ -104,11 +105,11 @@ pub fn switch_plan(of: SwitchDescription, choices: &Choices) -> Result<SwitchPla
     })
 }
 
-/// Checks that foreign neighbours can take part in the scheme.
+/// Checks that neighbours that do not run Backwater can take part in the scheme.
 ///
 /// # Errors
-/// They cannot; the error has the reason.
-// WSW-24: receiver-driven transports, paths by load and schemes with credit are refused
+/// They cannot take part. The error contains the reason.
+// WSW-24: refuse receiver-driven transports, paths by load, and schemes with credit
 pub(crate) fn check_scheme(config: &SwitchConfig) -> Result<(), Error> {
     if config.shaped.is_some() || config.trim.is_some() {
         return Err(Error::ReceiverDriven);
@@ -128,8 +129,8 @@ pub(crate) fn check_scheme(config: &SwitchConfig) -> Result<(), Error> {
     }
 }
 
-/// Returns the configuration with all traffic classes that real traffic can have.
-// WSW-11, WSW-22
+/// Returns the configuration with the 8 traffic classes and the pause times of real traffic.
+// WSW-11, WSW-22: classes, pause times
 fn on_the_wall_clock(config: &SwitchConfig, choices: &Choices) -> SwitchConfig {
     let mut config = config.clone();
     let first = usize::from(DATA_CLASS);
@@ -153,7 +154,7 @@ fn on_the_wall_clock(config: &SwitchConfig, choices: &Choices) -> SwitchConfig {
     config
 }
 
-/// True if packets to an endpoint can leave by this port.
+/// True if packets to endpoint `dst` can leave by this port.
 fn leads(routes: &Routes, dst: u32, port: u16) -> bool {
     if routes.is_own(dst) {
         let packet = Packet {

@@ -1,4 +1,4 @@
-//! State of a switch for people and for Prometheus.
+//! State of a switch, for printing and for Prometheus.
 
 use std::fmt::Write as _;
 
@@ -19,52 +19,52 @@ const CAUSES: [&str; DROP_CAUSES] = [
     "dropped_credit_limit",
 ];
 
-/// State of a switch.
+/// State of a switch at a time of its run.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Snapshot {
     /// Name of the switch.
     pub name: String,
-    /// Duration of the run so far.
+    /// Wall-clock duration of the run so far.
     pub seconds: f64,
-    /// Bytes in the buffer.
+    /// Bytes in the buffer at this time.
     pub buffer_bytes: u64,
     /// Maximum number of bytes in the buffer so far.
     pub buffer_most_bytes: u64,
-    /// Number of known stations.
+    /// Number of stations (MAC addresses) whose port is known.
     pub stations: usize,
     /// State of the ports.
     pub ports: Vec<PortState>,
-    /// Counters by name.
+    /// Counters as (name, value).
     pub counters: Vec<(String, u64)>,
-    /// Violated invariants. Always empty unless the program has a bug.
+    /// Descriptions of violated invariants. Always empty unless the program has a bug.
     pub broken: Vec<String>,
 }
 
-/// State of a port.
+/// State of a port of the switch.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct PortState {
-    /// Name of the interface.
+    /// Name of the network interface.
     pub interface: String,
     /// True if the link is up.
     pub up: bool,
-    /// Priorities that the neighbour pauses.
+    /// Priorities that the neighbour has paused.
     pub paused: Vec<u8>,
-    /// Bytes in the queues.
+    /// Bytes in the egress queues of the port.
     pub queued_bytes: u64,
-    /// Maximum number of bytes in the queues so far.
+    /// Maximum number of bytes in the egress queues so far.
     pub queued_most_bytes: u64,
-    /// Queues that are not empty.
+    /// Egress queues that are not empty.
     pub queues: Vec<QueueOf>,
-    /// Counters by name.
+    /// Counters as (name, value).
     pub counters: Vec<(String, u64)>,
 }
 
-/// A queue that is not empty.
+/// An egress queue that is not empty.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct QueueOf {
     /// Traffic class, or `None` if it is not a data queue.
     pub class: Option<u8>,
-    /// Number of the queue at its port.
+    /// Index of the queue at its port.
     pub queue: u32,
     /// Bytes in the queue.
     pub bytes: u64,
@@ -88,7 +88,7 @@ impl Snapshot {
         }
     }
 
-    /// Returns the state without the counters of the sockets.
+    /// Returns the current state without the counters of the sockets.
     #[must_use]
     pub fn of_node(node: &Node) -> Self {
         let switch = node.switch();
@@ -128,7 +128,7 @@ impl Snapshot {
     }
 
     /// Formats the state in the text format of Prometheus.
-    // WSW-43
+    // WSW-43: metrics
     #[must_use]
     pub fn prometheus(&self) -> String {
         let mut text = String::new();

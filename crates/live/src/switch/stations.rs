@@ -1,17 +1,17 @@
-//! Table of stations and their ports. Entries are learned from source addresses, as in bridges, or
-//! given by the user.
+//! Table of stations (MAC addresses) and their ports. Entries are learned from source addresses, as
+//! in bridges, or set by the user.
 
 use std::collections::HashMap;
 
 use dataplane::units::{MS, Time};
 use wire::ethernet::Mac;
 
-/// Lifetime of an entry without received frames (IEEE 802.1Q, default ageing time).
+/// Lifetime of an entry after the last frame from its station (IEEE 802.1Q, default ageing time).
 const AGEING_PS: Time = 300_000 * MS;
-/// Maximum number of stations, so that forged source addresses use limited memory.
+/// Maximum number of stations. It limits the memory that forged source addresses can use.
 const MOST: usize = 16_384;
 
-/// The stations and their ports.
+/// The known stations and their ports.
 #[derive(Debug, Default)]
 pub struct Stations {
     known: HashMap<Mac, Known>,
@@ -20,7 +20,7 @@ pub struct Stations {
 #[derive(Clone, Copy, Debug)]
 struct Known {
     port: u16,
-    /// Time of the last received frame, or `None` if the user gave the entry.
+    /// Time of the last frame from the station, or `None` if the user has set the entry.
     seen_ps: Option<Time>,
 }
 
@@ -34,8 +34,8 @@ impl Stations {
         self.known.insert(station, known);
     }
 
-    /// Learns the port of a station from a received frame.
-    // WSW-01
+    /// Learns the port of a station from the source address of a received frame.
+    // WSW-01: learning
     pub fn learn(&mut self, now: Time, station: Mac, port: u16) {
         if is_group(station) {
             return;
@@ -68,13 +68,13 @@ impl Stations {
             .retain(|_, known| known.port != port || known.seen_ps.is_none());
     }
 
-    /// Number of known stations.
+    /// Number of stations in the table.
     #[must_use]
     pub fn len(&self) -> usize {
         self.known.len()
     }
 
-    /// True if no station is known.
+    /// True if the table is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.known.is_empty()
@@ -88,14 +88,14 @@ impl Known {
     }
 }
 
-/// True if an address is a group address.
+/// True if a MAC address is a group address.
 #[must_use]
 pub const fn is_group(station: Mac) -> bool {
     station[0] & 1 != 0
 }
 
-/// True if an address is one of those that bridges never forward (IEEE 802.1Q, table 8-1).
-// WSW-03
+/// True if bridges never forward frames to this MAC address (IEEE 802.1Q, table 8-1).
+// WSW-03: reserved addresses
 #[must_use]
 pub const fn is_reserved(station: Mac) -> bool {
     matches!(station, [0x01, 0x80, 0xc2, 0x00, 0x00, last] if last < 0x10)
@@ -108,7 +108,7 @@ mod tests {
     const A: Mac = [2, 0, 0, 0, 0, 1];
     const B: Mac = [2, 0, 0, 0, 0, 2];
 
-    // WSW-01
+    // WSW-01: learning
     #[test]
     fn stations_are_learned_move_and_are_forgotten() {
         let mut stations = Stations::default();
@@ -146,7 +146,7 @@ mod tests {
         );
     }
 
-    // WSW-03
+    // WSW-03: reserved addresses
     #[test]
     fn reserved_addresses_are_recognised() {
         assert!(is_reserved([0x01, 0x80, 0xc2, 0, 0, 0x01]) && is_group(wire::pause::TO));

@@ -1,4 +1,4 @@
-//! The wall clock in units of the dataplane.
+//! The wall clock in picoseconds, the time unit of the dataplane.
 
 use std::time::{Duration, Instant};
 
@@ -11,20 +11,20 @@ pub struct WallClock {
 }
 
 impl WallClock {
-    /// Starts the clock at 0.
+    /// Creates a clock that starts at 0 now.
     #[must_use]
     pub fn start() -> Self {
         let start = Instant::now();
         Self { start }
     }
 
-    /// Returns the current time.
+    /// Returns the time since the start of the clock, in ps.
     #[must_use]
     pub fn now(&self) -> Time {
         self.start.elapsed().as_nanos() as Time * NS
     }
 
-    /// Returns the duration until `at`, or zero if `at` has passed.
+    /// Returns the time that remains until `at`, or zero if `at` has passed.
     #[must_use]
     pub fn until(&self, at: Time) -> Duration {
         Duration::from_nanos(at.saturating_sub(self.now()).div_ceil(NS))

@@ -1,20 +1,20 @@
-//! Description of a node on the wall clock and of its links.
+//! Description of a node that runs on the wall clock, with its links.
 
 use dataplane::units::{Rate, Time};
 use wire::Network;
 
 use crate::Error;
 
-/// A node of a network, with its links. Vectors are indexed by port.
+/// A node of a network, with its links. All lists are indexed by port.
 #[derive(Clone, Debug)]
 pub struct NodeDescription {
     /// Name of the node.
     pub name: String,
-    /// Names of the nodes at the other ends of its links.
+    /// Names of the neighbours.
     pub neighbours: Vec<String>,
-    /// Rate, and propagation delay in ps, of its links.
+    /// Rate and propagation delay (ps) of the links.
     pub links: Vec<(Rate, Time)>,
-    /// Number of endpoints in the network. Each port of a host is one.
+    /// Number of endpoints in the network. Each port of a host is an endpoint.
     pub endpoints: u32,
     /// Format of the frames on all links of the network.
     pub network: Network,
@@ -23,10 +23,10 @@ pub struct NodeDescription {
 }
 
 impl NodeDescription {
-    /// Checks that there is an interface for each port.
+    /// Checks that there is one network interface for each port.
     ///
     /// # Errors
-    /// The numbers differ.
+    /// The number of interfaces differs from the number of ports.
     pub fn check_interfaces(&self, given: usize) -> Result<(), Error> {
         if self.neighbours.len() == given {
             return Ok(());

@@ -1,12 +1,12 @@
-//! Reads frames between neighbours for switches and hosts on the wall clock.
+//! Parses control frames between neighbours, for switches and hosts that run on the wall clock.
 
 use dataplane::packet::{Arena, PacketId};
 use wire::pause::Pause;
 use wire::{Network, decode};
 
-/// Returns the bitmap of priorities and the pause times of a PFC frame. Returns `None` for an
-/// 802.3x pause or a malformed frame, and counts it.
-// WSW-23, HST-20
+/// Returns the bitmap of priorities and the pause times of a PFC frame. For an IEEE 802.3x pause
+/// frame or a malformed frame, increments the counter and returns `None`.
+// WSW-23, HST-20: pause frames
 pub(crate) fn priorities(
     body: &[u8],
     global: &mut u64,
@@ -21,8 +21,8 @@ pub(crate) fn priorities(
     None
 }
 
-/// Parses a frame between neighbours without a standard format. Returns `None` if it is malformed
-/// or refers to an endpoint that does not exist.
+/// Parses a control frame from a neighbour that is not a pause frame. Returns `None` if the frame
+/// is malformed, or if it refers to an endpoint that does not exist.
 pub(crate) fn neighbour(
     network: &Network,
     endpoints: u32,

@@ -1,9 +1,9 @@
-//! Drives nodes of the dataplane on the wall clock: sockets, time, and the requests of the state
+//! Runs nodes of the dataplane on the wall clock: sockets, time, and the requests of the state
 //! machines.
 //!
 //! A [`Machine`] is a switch or a host. It has no sockets and no clock, so that tests can control
-//! the time. A `Driver` adds both: it reads the sockets, lets the machine do what is due, and sends
-//! the frames that leave the machine.
+//! the time. A `Driver` adds both: it reads frames from the sockets, calls the machine when an
+//! action is due, and sends the frames that leave the machine.
 
 pub mod clock;
 mod description;
@@ -34,51 +34,52 @@ pub(crate) use port_socket::PortSocket;
 pub use privileges::keep_raw_sockets_only;
 pub(crate) use requests::Requests;
 
-/// Maximum number of frames taken from a port before the next port's turn.
+/// Maximum number of frames that are read from a port before the next port is read.
 const BATCH: usize = 64;
-/// Maximum number of departing frames that are collected in memory before they are sent.
+/// Maximum number of departing frames that are stored in memory before they are sent.
 const MAX_COLLECTED: usize = 1000;
-/// Maximum number of late actions per call that still use their own due times.
+/// Maximum number of late actions per call that are executed with their own due times.
 const MAX_LATE: u32 = 10_000;
-/// Maximum time for receiving frames before links and the stop flag are checked.
+/// Maximum time of receiving frames, ps. Then links and the stop flag are checked.
 const TURN_PS: Time = 20 * MS;
-/// Interval of checking links and counters of the system.
+/// Interval between checks of links and system counters, ps.
 const CHECK_INTERVAL_PS: Time = 100 * MS;
 /// Maximum time of sleep, so that the stop flag is checked often enough.
 const LONGEST_SLEEP: Duration = Duration::from_millis(20);
 
-/// Converts values with names to the form that snapshots use.
+/// Converts names and values to the type that snapshots use.
 pub(crate) fn named(all: &[(&str, u64)]) -> Vec<(String, u64)> {
     all.iter()
         .map(|&(name, value)| (name.to_owned(), value))
         .collect()
 }
 
-/// The broadcast address.
+/// The broadcast MAC address.
 pub(crate) const BROADCAST: Mac = [0xff; 6];
 
-/// Callback for departing frames: port number and frame.
+/// Callback that receives departing frames: port index and bytes of the frame.
 pub type Out<'a> = dyn FnMut(u16, &[u8]) + 'a;
 
-/// A switch or host that receives frames and the time from its caller.
+/// A switch or host. The caller supplies received frames and the time.
 pub trait Machine {
-    /// Executes everything that is due at `now`, each action at its own due time.
+    /// Executes all actions that are due at `now`, each with its own due time.
     fn advance(&mut self, now: Time, out: &mut Out<'_>);
 
-    /// Time of the next action, if any.
+    /// Time of the next action, if any, ps.
     fn next(&self) -> Option<Time>;
 
     /// Handles a received frame, without its frame check sequence.
     fn receive(&mut self, now: Time, port: u16, frame: &[u8], out: &mut Out<'_>);
 
-    /// Sets the state of a port's link.
+    /// Reports that the link of a port is up or down.
     fn link(&mut self, now: Time, port: u16, up: bool, out: &mut Out<'_>);
 }
 
-/// Opens interfaces, in the order of a node's ports. Returns their sockets and addresses.
+/// Opens network interfaces, in the order of a node's ports. Returns their sockets and MAC
+/// addresses.
 ///
 /// # Errors
-/// An interface does not exist, or the system refuses the socket.
+/// An interface does not exist, or the system rejects the socket.
 pub(crate) fn open_ports(names: &[String]) -> Result<(Vec<PortSocket>, Vec<Mac>), Error> {
     let opened = names.iter().map(|name| {
         let (socket, interface) = PortSocket::open(name)?;
@@ -87,12 +88,12 @@ pub(crate) fn open_ports(names: &[String]) -> Result<(Vec<PortSocket>, Vec<Mac>)
     opened.collect()
 }
 
-/// A machine, its sockets and the clock.
+/// A machine with its sockets and the wall clock.
 pub(crate) struct Driver<M> {
     pub clock: WallClock,
     pub machine: M,
     pub sockets: Vec<PortSocket>,
-    /// The port that is read first. It changes each turn, so that no port starves.
+    /// The port that is read first. It changes after each turn, so that no port starves.
     first: usize,
 }
 
@@ -107,8 +108,8 @@ impl<M: Machine> Driver<M> {
         }
     }
 
-    /// Runs the machine until `stop` is set. Calls `check` every 100 ms, after the links were
-    /// checked. The run also ends if `check` returns false.
+    /// Runs the machine until `stop` is set or `check` returns false. `check` is called every 100
+    /// ms, after the links were checked.
     ///
     /// # Errors
     /// The errors of `check`.
@@ -134,7 +135,7 @@ impl<M: Machine> Driver<M> {
         Ok(())
     }
 
-    /// Executes due actions and handles received frames.
+    /// Executes due actions, and handles received frames for a limited time.
     fn turn(&mut self) {
         let mut departing = Departing::default();
         let Self {
@@ -145,7 +146,8 @@ impl<M: Machine> Driver<M> {
         } = self;
         machine.advance(clock.now(), &mut |port, frame| departing.add(port, frame));
         departing.send(sockets);
-        // The limit starts here, so that each turn takes a frame even if the machine is late.
+        // The time limit starts here, so that each turn reads at least one frame even if the
+        // machine is late.
         let until = clock.now() + TURN_PS;
         *first = (*first + 1) % sockets.len().max(1);
         let ports = (*first..sockets.len()).chain(0..*first);
@@ -184,7 +186,7 @@ impl<M: Machine> Driver<M> {
         departing.send(&mut self.sockets);
     }
 
-    /// Sleeps until a frame arrives or an action is due.
+    /// Sleeps until a frame arrives, or until an action is due.
     fn sleep(&self) {
         let due = self.machine.next().map(|at| self.clock.until(at));
         let time = due.unwrap_or(LONGEST_SLEEP).min(LONGEST_SLEEP);
@@ -194,7 +196,8 @@ impl<M: Machine> Driver<M> {
             .map(|socket| PollFd::new(socket.as_fd(), PollFlags::POLLIN))
             .collect();
         let waited = ppoll(&mut ports, Some(TimeSpec::from_duration(time)), None);
-        // For a port that is down, `ppoll` returns immediately each time. Sleep instead.
+        // At a port that is down, `ppoll` returns immediately every time. In this case sleep
+        // instead.
         if waited.is_ok_and(|ready| ready > 0) && !ports.iter().any(|port| port.any() == Some(true))
         {
             std::thread::sleep(time);
@@ -202,10 +205,10 @@ impl<M: Machine> Driver<M> {
     }
 }
 
-/// Decides the execution times of late actions. Each action uses its due time. After many late
-/// actions they use the current time, because a line that is faster than the program would
-/// accumulate ever more of them.
-// WSW-30
+/// Determines the times with which late actions are executed. Normally this is their due time.
+/// After many late actions it is the current time, because otherwise a line that is faster than the
+/// program would accumulate late actions without limit.
+// WSW-30: late actions
 #[derive(Debug)]
 pub(crate) struct CatchUp {
     now: Time,
@@ -217,20 +220,20 @@ impl CatchUp {
         Self { now, done: 0 }
     }
 
-    /// Returns the time at which to execute the next action; `None`: no action is due.
+    /// Returns the time with which to execute the next action; `None`: no action is due.
     pub fn next(&mut self, due: Option<Time>) -> Option<Time> {
         let due = due.filter(|&at| at <= self.now)?;
         self.done += 1;
         Some(if self.is_behind() { self.now } else { due })
     }
 
-    /// True if the program is late: too many actions were executed after their due times.
+    /// True if the limit of late actions is exceeded, so that further actions use the current time.
     pub const fn is_behind(&self) -> bool {
         self.done > MAX_LATE
     }
 }
 
-/// Frames that wait to be sent, because their sockets are in use.
+/// Frames that leave the machine. They are stored while the sockets are borrowed, and then sent.
 #[derive(Default)]
 struct Departing {
     bytes: Vec<u8>,

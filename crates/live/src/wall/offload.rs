@@ -1,17 +1,17 @@
-//! Performs offloads in software: checksums, and segmentation of joined TCP frames. Virtual
-//! interfaces leave this work to a network card. The kernel describes it in a header before the
-//! frame (`PACKET_VNET_HDR`).
+//! Performs offloads in software: checksums, and segmentation of joined TCP frames (TSO). Virtual
+//! interfaces leave this work to a network card. The kernel describes the work in a header before
+//! the frame (`PACKET_VNET_HDR`).
 
 use wire::ethernet::{Ethernet, ether_type};
 
-/// Number of bytes of the header (`struct virtio_net_hdr`).
+/// Bytes of the offload header (`struct virtio_net_hdr`).
 pub const HEADER_BYTES: usize = 10;
 
 const NEEDS_CHECKSUM: u8 = 1;
 const ONE_FRAME: u8 = 0;
 const TCP_V4: u8 = 1;
 const TCP_V6: u8 = 4;
-/// Flag: the segments have the CWR bit of ECN, which only the first segment must keep.
+/// Flag: the frame has the CWR bit of ECN. Only the first segment may keep this bit.
 const WITH_ECN: u8 = 0x80;
 /// IP protocol number of TCP.
 const TCP: u8 = 6;
@@ -19,7 +19,7 @@ const FIN: u8 = 0x01;
 const PSH: u8 = 0x08;
 const CWR: u8 = 0x80;
 
-/// The offloads that are still to be done for a frame.
+/// The offloads that must be performed for a frame before it is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offload {
     flags: u8,
@@ -30,7 +30,7 @@ pub struct Offload {
 }
 
 impl Offload {
-    /// Parses the header.
+    /// Parses the offload header of the kernel.
     #[must_use]
     pub fn parse(header: [u8; HEADER_BYTES]) -> Self {
         let word = |at: usize| u16::from_ne_bytes([header[at], header[at + 1]]);
@@ -43,7 +43,7 @@ impl Offload {
         }
     }
 
-    /// Adapts positions to a VLAN tag that was inserted into the frame.
+    /// Adapts byte positions to a VLAN tag that was inserted into the frame.
     #[must_use]
     pub const fn after_tag(self) -> Self {
         Self {
@@ -53,9 +53,10 @@ impl Offload {
     }
 }
 
-/// Calls `take` with the frames that a link would carry for this frame. Returns false if they
-/// cannot be created: the segments are not TCP, or the frame contradicts its header.
-// WSW-31
+/// Performs the offloads of a frame. Calls `take` with each resulting frame, as a link would carry
+/// it. Returns false if this is impossible: the segments are not TCP, or the frame contradicts the
+/// offload header.
+// WSW-31: offloads
 pub fn finish(frame: &mut [u8], left: Offload, take: &mut dyn FnMut(&mut [u8])) -> bool {
     match left.segments & !WITH_ECN {
         ONE_FRAME => {
@@ -70,19 +71,21 @@ pub fn finish(frame: &mut [u8], left: Offload, take: &mut dyn FnMut(&mut [u8])) 
     }
 }
 
-/// Writes the checksum of a frame. The checksum field has the sum of the pseudo-header before.
+/// Computes the checksum of a frame. Before, the checksum field contains the sum of the
+/// pseudo-header.
 fn complete(frame: &mut [u8], left: Offload) -> Option<()> {
     let from = usize::from(left.checksum_from);
     let sum = folded(sum_of(frame.get(from..)?));
     let at = from + usize::from(left.checksum_at);
     let field = frame.get_mut(at..at + 2)?;
-    // In UDP, 0 means no checksum. 0xffff is equivalent to 0 in the arithmetic of checksums.
+    // In UDP, a checksum of 0 means "no checksum". 0xffff is equivalent to 0 in the arithmetic of
+    // checksums.
     let checksum = if sum == u16::MAX { sum } else { !sum };
     field.copy_from_slice(&checksum.to_be_bytes());
     Some(())
 }
 
-/// Positions of the headers and the payload of a TCP frame.
+/// Byte positions of the headers and of the payload in a TCP frame.
 struct Headers {
     ip: usize,
     v6: bool,
@@ -170,7 +173,7 @@ fn finish_tcp(frame: &mut [u8], at: &Headers) {
     frame[at.tcp + 16..at.tcp + 18].copy_from_slice(&checksum.to_be_bytes());
 }
 
-/// Sums the words in network order. An odd last byte is the upper half of a word.
+/// Sums the 16-bit words in network order. An odd last byte is the upper half of a word.
 pub fn sum_of(bytes: &[u8]) -> u64 {
     let words = bytes.chunks(2).map(|word| match *word {
         [high, low] => u16::from_be_bytes([high, low]),
@@ -200,7 +203,7 @@ mod tests {
         checksum_at: 0,
     };
 
-    /// Builds a TCP frame with `payload` bytes and these flags. Its checksums are empty.
+    /// Builds a TCP frame with `payload` bytes and these TCP flags. Its checksums are empty.
     fn frame(v6: bool, payload: usize, flags: u8) -> Vec<u8> {
         let mut frame = vec![2; 12];
         let tcp_bytes = 20 + payload;
@@ -221,7 +224,7 @@ mod tests {
         frame
     }
 
-    /// Returns the sums over IP and TCP. Both are 0xffff if the checksums are correct.
+    /// Returns the checksum sums of IP and TCP. Both are 0xffff if the checksums are correct.
     fn sums(frame: &[u8]) -> (u16, u16) {
         let at = Headers::of(frame).unwrap();
         let ends = if at.v6 { 8..40 } else { 12..20 };
@@ -234,7 +237,7 @@ mod tests {
         (ip, folded(pseudo + sum_of(&frame[at.tcp..])))
     }
 
-    // WSW-31
+    // WSW-31: segmentation
     #[test]
     fn joined_segments_become_frames_with_numbers_flags_and_checksums() {
         for (v6, kind) in [(false, TCP_V4), (true, TCP_V6 | WITH_ECN)] {
@@ -261,13 +264,13 @@ mod tests {
         }
     }
 
-    // WSW-31
+    // WSW-31: checksum
     #[test]
     fn an_offloaded_checksum_is_written() {
         let mut bytes = frame(false, 33, 0x10);
         let at = Headers::of(&bytes).unwrap();
         finish_ip(&mut bytes, &at, 1);
-        // The kernel writes the sum of the pseudo-header into the field.
+        // As the kernel does, the test writes the sum of the pseudo-header into the checksum field.
         let pseudo = folded(sum_of(&bytes[at.ip + 12..at.ip + 20]) + u64::from(TCP) + 53);
         bytes[at.tcp + 16..at.tcp + 18].copy_from_slice(&pseudo.to_be_bytes());
         let mut header = [0; HEADER_BYTES];

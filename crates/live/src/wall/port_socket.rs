@@ -1,4 +1,4 @@
-//! The socket of a port: an open interface, with counters of the frames that it lost.
+//! The socket of a port: an open network interface, with counters of lost frames.
 
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -11,27 +11,27 @@ use super::named;
 use super::offload::Offload;
 use super::raw_socket::RawSocket;
 
-/// An open interface.
+/// An open network interface of a port.
 #[derive(Debug)]
 pub struct PortSocket {
     socket: RawSocket,
     name: String,
-    /// Number of the interface.
+    /// Index of the interface in the system.
     number: usize,
     gone: bool,
-    /// Frames that the interface did not accept.
+    /// Number of frames that the interface did not accept.
     unsent: u64,
-    /// Frames among `unsent` that are longer than the interface accepts.
+    /// Number of frames in `unsent` that are longer than the interface accepts.
     too_long: u64,
-    /// Joined frames that could not be split.
+    /// Number of joined frames that could not be split into segments.
     unfinished: u64,
 }
 
 impl PortSocket {
-    /// Opens an interface.
+    /// Opens a network interface.
     ///
     /// # Errors
-    /// The interface does not exist, or the system refuses the socket.
+    /// The interface does not exist, or the system rejects the socket.
     pub fn open(name: &str) -> Result<(Self, Interface), Error> {
         let found = look_up(name).map_err(|why| match why {
             Errno::ENODEV => Error::NoInterface {
@@ -55,8 +55,8 @@ impl PortSocket {
         Ok((port, found))
     }
 
-    /// Returns the next received frame with its VLAN tag, and the offloads (checksum, segmentation)
-    /// that are still to be done for it.
+    /// Returns the next received frame, with its VLAN tag restored, and the offloads (checksum,
+    /// segmentation) that must be performed for it.
     ///
     /// # Errors
     /// `EAGAIN` if no frame is waiting, `ENETDOWN` if the interface is down.
@@ -64,20 +64,20 @@ impl PortSocket {
         self.socket.receive()
     }
 
-    /// Sends a frame. A frame that the interface does not accept is counted.
+    /// Sends a frame. Counts the frame if the interface does not accept it.
     pub fn send(&mut self, frame: &[u8]) {
         let sent = self.socket.send(frame);
         self.unsent += u64::from(sent.is_err());
         self.too_long += u64::from(sent == Err(Errno::EMSGSIZE));
     }
 
-    /// Counts a joined frame that could not be split.
+    /// Counts a joined frame that could not be split into segments.
     pub const fn note_unfinished(&mut self) {
         self.unfinished += 1;
     }
 
-    /// Returns the counters of lost frames by name: frames that the kernel dropped at the socket,
-    /// frames that the interface did not accept, and joined frames that could not be split.
+    /// Returns the counters of lost frames by name: dropped by the kernel at the socket, not
+    /// accepted by the interface, and joined frames that could not be split.
     // WSW-41: losses in the system are counted separately from drops of the scheme
     pub fn lost(&mut self) -> Vec<(String, u64)> {
         named(&[
@@ -87,7 +87,7 @@ impl PortSocket {
         ])
     }
 
-    /// Number of frames that are longer than the interface accepts.
+    /// Number of frames that were longer than the interface accepts.
     #[must_use]
     pub const fn too_long(&self) -> u64 {
         self.too_long
@@ -99,7 +99,7 @@ impl PortSocket {
         &self.name
     }
 
-    /// Reads the state of the interface. Returns true if it can carry frames.
+    /// Reads the state of the interface. Returns true if the interface can carry frames.
     pub fn check_link(&mut self) -> bool {
         let found = look_up(&self.name);
         self.gone = match found {
@@ -109,8 +109,8 @@ impl PortSocket {
         !self.gone && found.is_ok_and(|found| found.up)
     }
 
-    /// True if the last [`PortSocket::check_link`] did not find the interface, even if another
-    /// interface has its name now.
+    /// True if the last [`PortSocket::check_link`] did not find the interface, or found a different
+    /// interface of the same name.
     #[must_use]
     pub const fn is_gone(&self) -> bool {
         self.gone

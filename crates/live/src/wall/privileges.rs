@@ -1,14 +1,14 @@
-//! Nodes on the wall clock give up the capabilities that they do not need.
+//! Drops the capabilities that a node on the wall clock does not need.
 
 use caps::{CapSet, Capability, CapsHashSet};
 
 use crate::Error;
 
-/// Drops all capabilities of this thread except `CAP_NET_RAW`, the right to open raw sockets.
-/// Threads that it starts later have no other capability either.
+/// Drops all capabilities of this thread except `CAP_NET_RAW` (open raw sockets). Threads that it
+/// starts later have no other capabilities either.
 ///
 /// # Errors
-/// The system refuses it.
+/// The system rejects the change.
 // WSW-42: only CAP_NET_RAW is kept
 pub fn keep_raw_sockets_only() -> Result<(), Error> {
     let refused = Error::Capabilities;

@@ -1,5 +1,6 @@
-//! Raw sockets (AF_PACKET) that receive and send complete frames of an interface. The kernel
-//! delivers some data beside a frame: a removed VLAN tag, and a checksum that is not computed yet.
+//! Raw sockets (AF_PACKET) that receive and send complete frames on an interface. For a received
+//! frame the kernel delivers additional data: a VLAN tag that it removed, and offloads such as a
+//! checksum that is not computed yet.
 
 use std::io::{IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -17,41 +18,42 @@ use crate::interface::Interface;
 use super::offload::{HEADER_BYTES, Offload};
 
 mod option {
-    //! Options of packet sockets.
+    //! Options of packet sockets, as types for `getsockopt` and `setsockopt`.
     use nix::{getsockopt_impl, setsockopt_impl, sockopt_impl};
 
     sockopt_impl!(
-        /// Counts frames that arrived, and frames that were dropped because the socket was full.
+        /// Counts of frames that arrived, and of frames that were dropped because the socket was
+        /// full.
         Statistics, GetOnly, libc::SOL_PACKET, libc::PACKET_STATISTICS, libc::tpacket_stats
     );
     sockopt_impl!(
-        /// Adds a header before each frame that describes the offloads.
+        /// Adds an offload header before each frame.
         VnetHeader, SetOnly, libc::SOL_PACKET, libc::PACKET_VNET_HDR, bool
     );
     sockopt_impl!(
-        /// Returns VLAN tags that the kernel removed, as control data of each frame.
+        /// Delivers VLAN tags that the kernel removed, as control data of each frame.
         AuxData, SetOnly, libc::SOL_PACKET, libc::PACKET_AUXDATA, bool
     );
     sockopt_impl!(
-        /// Hides frames that leave by the interface.
+        /// Does not deliver frames that leave by the interface.
         IgnoreOutgoing, SetOnly, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, bool
     );
     sockopt_impl!(
-        /// Receives frames for all stations (promiscuous mode).
+        /// Delivers frames to all destination addresses (promiscuous mode).
         Membership, SetOnly, libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, libc::packet_mreq
     );
 }
 
-/// Buffer size for one frame, which the kernel may have joined from several.
+/// Bytes of a buffer for one frame, which the kernel may have joined from several segments.
 const FRAME_ROOM: usize = 1 << 17;
-/// Requested size of the socket's buffers. The system may grant less.
+/// Requested bytes of the socket's buffers. The system may grant less.
 const SOCKET_MEMORY: usize = 4 << 20;
-/// Buffer size for the control data of a frame.
+/// Bytes of a buffer for the control data of a frame.
 const CONTROL_ROOM: usize = 256;
-/// Flag of the control data: the kernel removed a tag.
+/// Flag in the control data: the kernel removed a VLAN tag.
 const TAG_VALID: u32 = 1 << 4;
 
-/// Returns the option that enables promiscuous mode at the interface with this number.
+/// Returns the option that enables promiscuous mode at the interface with this index.
 const fn promiscuous(interface: usize) -> libc::packet_mreq {
     libc::packet_mreq {
         mr_ifindex: interface as i32,
@@ -61,7 +63,7 @@ const fn promiscuous(interface: usize) -> libc::packet_mreq {
     }
 }
 
-/// A raw socket on an interface.
+/// A raw socket on a network interface.
 #[derive(Debug)]
 pub struct RawSocket {
     socket: OwnedFd,
@@ -71,10 +73,10 @@ pub struct RawSocket {
 }
 
 impl RawSocket {
-    /// Opens an interface.
+    /// Opens a raw socket on an interface.
     ///
     /// # Errors
-    /// The process may not open raw sockets, or the system refuses an option.
+    /// The process may not open raw sockets, or the system rejects an option.
     pub fn open(name: &str, interface: &Interface) -> Result<Self, Error> {
         Self::on(interface).map_err(|why| match why {
             Errno::EPERM | Errno::EACCES => Error::NoRawSockets {
@@ -109,20 +111,21 @@ impl RawSocket {
             control: vec![0; CONTROL_ROOM],
             dropped: 0,
         };
-        // Before the bind, the socket received from all interfaces. Discard these frames.
+        // Before it was bound, the socket received frames of all interfaces. These frames are
+        // discarded.
         while opened.receive().is_ok() {}
         opened.dropped();
         opened.dropped = 0;
         Ok(opened)
     }
 
-    /// Returns the next received frame with its VLAN tag, and the offloads (checksum, segmentation)
-    /// that are still to be done for it.
+    /// Returns the next received frame, with its VLAN tag restored, and the offloads (checksum,
+    /// segmentation) that must be performed for it.
     ///
     /// # Errors
     /// `EAGAIN` if no frame is waiting, `ENETDOWN` if the interface is down.
     pub fn receive(&mut self) -> Result<(&mut [u8], Offload), Errno> {
-        // The frame starts after some room, so that a tag can be inserted.
+        // Space before the frame allows the insertion of a VLAN tag.
         let mut parts = [IoSliceMut::new(&mut self.buffer[TAG_ROOM..])];
         let fd = self.socket.as_raw_fd();
         let message = recvmsg::<()>(fd, &mut parts, Some(&mut self.control), MsgFlags::empty())?;
@@ -162,7 +165,7 @@ impl RawSocket {
     }
 
     /// Number of frames that the kernel dropped because the socket was full.
-    // WSW-41: the kernel counts frames for which the socket has no room
+    // WSW-41: the kernel counts frames for which the socket has no space
     pub fn dropped(&mut self) -> u64 {
         if let Ok(since) = getsockopt(&self.socket, option::Statistics) {
             self.dropped += u64::from(since.tp_drops);
@@ -180,7 +183,8 @@ impl AsFd for RawSocket {
 const TAG_BYTES: usize = 4;
 const TAG_ROOM: usize = TAG_BYTES;
 
-/// Returns type and control word of the tag that the kernel removed (`struct tpacket_auxdata`).
+/// Returns EtherType and control word of the VLAN tag that the kernel removed (`struct
+/// tpacket_auxdata`).
 fn tag_of(control: &[u8]) -> Option<(u16, u16)> {
     let status = u32::from_ne_bytes(*control.first_chunk()?);
     let word = |at: usize| Some(u16::from_ne_bytes(*control.get(at..)?.first_chunk()?));

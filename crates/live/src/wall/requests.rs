@@ -1,4 +1,4 @@
-//! Requests of a state machine of the dataplane to its driver on the wall clock.
+//! Requests of a dataplane state machine (switch or NIC) to its driver on the wall clock.
 
 use std::collections::VecDeque;
 
@@ -9,25 +9,25 @@ use dataplane::packet::{Packet, PacketId};
 use dataplane::sink::{DropCause, Sink};
 use dataplane::units::{NEVER, Time};
 
-/// Requests of a switch or NIC that its driver has not handled yet.
+/// Requests of a switch or NIC that the driver has not handled yet.
 #[derive(Debug)]
 pub(crate) struct Requests {
     pub kicks: VecDeque<u16>,
-    /// Time of the next timer call, or [`NEVER`].
+    /// Time at which the state machine requested a timer call, or [`NEVER`].
     pub timer: Time,
-    /// Records of dropped packets. Their stored frames can be deleted.
+    /// IDs of dropped packet records, whose stored frame data can be deleted.
     pub dropped_ids: Vec<PacketId>,
     /// Class and cause of each drop.
     pub drops: Vec<(u8, DropCause)>,
-    /// Finished flows.
+    /// Flows that have finished.
     pub ends: Vec<FlowEnd>,
-    /// Number of times that a class, queue or flow was paused by a neighbour.
+    /// Number of times that the neighbour paused a class, queue or flow.
     pub pauses: u64,
     random: u64,
 }
 
 impl Requests {
-    /// Creates an empty set of requests. `seed` is the seed of random numbers.
+    /// Creates an empty set of requests. `seed` is the seed of the random numbers.
     pub const fn new(seed: u64) -> Self {
         Self {
             kicks: VecDeque::new(),
@@ -40,7 +40,7 @@ impl Requests {
         }
     }
 
-    /// Time of the next timer call, if any.
+    /// Time of the requested timer call, if any.
     pub fn due(&self) -> Option<Time> {
         Some(self.timer).filter(|&at| at != NEVER)
     }
@@ -64,12 +64,12 @@ impl Sink for Requests {
         false
     }
 
-    /// Only the replay of ns-3 uses this call, and it does not run on the wall clock.
+    /// Only the replay of ns-3 uses this request, and the replay does not run on the wall clock.
     fn call(&mut self, at: Time, _what: u32) {
         self.wake(at);
     }
 
-    /// Draws from SplitMix64, because the numbers need no secrecy.
+    /// Draws a random number with SplitMix64. The numbers do not need to be unpredictable.
     fn draw(&mut self) -> u64 {
         self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.random;

@@ -53,33 +53,33 @@ fn of<C>(words: &'static [Word<C>]) -> impl Iterator<Item = Declared> {
 }
 
 dataplane::words! {
-    /// Precision of times.
+    /// Resolution of times in the simulation.
     pub(super) enum Clock {
-        /// Picoseconds.
+        /// Times are exact to the picosecond.
         Exact = "exact",
-        /// Times are cut to nanoseconds.
+        /// Times are truncated to nanoseconds.
         Ns = "ns",
     }
 }
 
 dataplane::words! {
-    /// Order of the events of one instant.
+    /// Order of the events at the same time.
     pub(super) enum Ties {
-        /// By phases.
+        /// A fixed order by kind of event (phases).
         Phases = "phases",
-        /// The order of scheduling.
+        /// The order in which the events were scheduled.
         Scheduling = "scheduling",
-        /// The order of scheduling, after flows that start.
+        /// First flow starts, then the order in which the events were scheduled.
         StartsFirst = "scheduling, starts first",
     }
 }
 
 dataplane::words! {
-    /// How the queues of a port are divided among traffic classes.
+    /// Scope of the key `queues`.
     pub enum QueuesPer {
-        /// The port has this many, divided evenly among the classes in use.
+        /// `queues` is per port. The traffic classes in use share the queues evenly.
         Port = "port",
-        /// Each class has this many.
+        /// `queues` is per traffic class.
         Class = "class",
     }
 }
@@ -108,7 +108,7 @@ dataplane::params! {
         /// Set of choices for all keys that the scenario does not set (`backwater list schemes`).
         pub preset: &'static str = Param::word("preset", &PRESET_NAMES)
             .default("\"bfc\"", "PRE-44", "our choice"),
-        /// Publication that the values are from; `"none"`: the defaults of each scheme.
+        /// Paper or simulator from which the values are taken; `"none"`: the defaults of each scheme.
         pub parameters: &'static str = Param::word("parameters", PARAMETER_SETS)
             .default("\"none\"", "PRE-44", "the defaults of each scheme"),
         /// Behaviour of another simulator where it differs from the papers (see below).

@@ -18,11 +18,11 @@ use dataplane::switch::DATA_CLASS;
 use dataplane::units::{Rate, Time};
 
 dataplane::words! {
-    /// Class of ACKs.
+    /// Dataplane class of ACKs.
     pub(super) enum FrameClass {
-        /// The class of data of traffic class 0.
+        /// The data class of traffic class 0.
         Data = "data",
-        /// The control class: strictly first, never paused, not in the buffer.
+        /// The control class: strict priority, never paused, and uses no buffer.
         Control = "control",
     }
 }
@@ -39,9 +39,9 @@ impl FrameClass {
 dataplane::words! {
     /// Path of ACKs.
     pub(super) enum AckPath {
-        /// By their own hash.
+        /// The path is selected by the flow hash of the ACK.
         Own = "own",
-        /// The path of their packets.
+        /// The reverse of the path of the acknowledged packet.
         Reverse = "reverse",
     }
 }

@@ -29,11 +29,11 @@ pub(super) fn read_signal(s: &Section<'_>, signal: &str) -> Signals {
 }
 
 dataplane::words! {
-    /// Format of telemetry.
+    /// Format of the INT records on packets.
     enum Format {
-        /// Exact numbers.
+        /// Exact values, without rounding.
         Exact = "exact",
-        /// Records of 8 bytes.
+        /// Records of 8 bytes with rounded values, as on the wire.
         Wire = "wire",
     }
 }
@@ -85,7 +85,7 @@ const RATE_OF: Param = Param::new(
 );
 
 dataplane::params! {
-    /// Thresholds of links of one rate.
+    /// ECN thresholds for links of one rate.
     #[derive(Clone, Copy, Debug)]
     struct Profile {
         /// Rate of the links that the thresholds are for; those of other links scale.
@@ -100,21 +100,21 @@ dataplane::params! {
 }
 
 dataplane::words! {
-    /// Time at which a packet is marked.
+    /// Time at which a packet is marked with ECN.
     enum At {
-        /// When it leaves its queue.
+        /// A packet is marked when it is dequeued.
         Dequeue = "dequeue",
-        /// When it joins its queue.
+        /// A packet is marked when it is enqueued.
         Enqueue = "enqueue",
     }
 }
 
 dataplane::words! {
-    /// Random numbers of marks.
+    /// Source of the random numbers for ECN marks.
     enum Draws {
-        /// A stream of each switch.
+        /// Each switch has its own random stream.
         Own = "own",
-        /// The stream of ns-3.
+        /// The random stream of ns-3.
         Ns3 = "ns3",
     }
 }
@@ -141,7 +141,7 @@ dataplane::params! {
         rate_bps: u64 = RATE_OF
             .default("\"100Gbps\"", "PRE-15", "thresholds scale with the link's rate (HPCC paper 5.1)")
             .unless("profiles", EACH_RATE),
-        /// Whose bytes are compared with the thresholds.
+        /// Bytes that are compared with the thresholds.
         scope: Scope = Param::word("scope", Scope::WORDS)
             .default("\"queue\"", "PRE-17", "the packet's own queue (authors' code of HPCC)"),
         /// When a packet is marked.
