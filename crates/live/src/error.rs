@@ -10,7 +10,7 @@ pub enum Error {
     /// The network has no switch of this name.
     #[error("the scenario has no switch {name}; it has {}", known.join(", "))]
     UnknownSwitch {
-        /// The unknown name.
+        /// Unknown name of the switch.
         name: String,
         /// Names of all switches.
         known: Vec<String>,
@@ -24,7 +24,7 @@ pub enum Error {
     /// The network has no host of this name.
     #[error("the scenario has no host {name}; it has {first} to {last}")]
     UnknownHost {
-        /// The unknown name.
+        /// Unknown name of the host.
         name: String,
         /// Name of the first host.
         first: String,

@@ -236,6 +236,7 @@ impl Scenario {
 
     /// Runs the scenario and writes its results.
     ///
+    /// # Errors
     /// The scenario cannot be built, the results cannot be written, or the simulation engine fails.
     /// In these cases the directory contains no incomplete files.
     pub fn run(&self, options: Options<'_>) -> Result<Summary, RunError> {

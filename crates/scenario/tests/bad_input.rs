@@ -1411,7 +1411,7 @@ fn another_scheme_does_not_hide_a_contradiction_of_the_scenario() {
     }
 }
 
-// PRE-291
+// PRE-291: parameters that the other preset supports are kept
 #[test]
 fn another_scheme_keeps_the_parameters_that_it_has() {
     let of = |own: &str, other: &str| {

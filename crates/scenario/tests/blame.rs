@@ -117,7 +117,7 @@ fn spent(keep: &Keep, part: Part) -> u64 {
     of.sum()
 }
 
-// BLM-01, BLM-02, BLM-03, BLM-24, BLM-31, BLM-33
+// BLM-01, BLM-02, BLM-03, BLM-24, BLM-31, BLM-33: components add up to the FCT
 #[test]
 fn the_parts_of_each_flow_add_up_under_every_preset() {
     for preset in PRESETS {
@@ -145,7 +145,7 @@ fn the_parts_of_each_flow_add_up_under_every_preset() {
     }
 }
 
-// BLM-03
+// BLM-03: breakdown without ports
 #[test]
 fn it_can_be_told_without_ports_and_resolved_scenarios_keep_it() {
     let read = |set: &str| {
@@ -161,7 +161,7 @@ fn it_can_be_told_without_ports_and_resolved_scenarios_keep_it() {
     assert!(!whole.hops.is_empty() && flows.hops.is_empty());
 }
 
-// BLM-11
+// BLM-11: breakdown with a profile
 #[test]
 fn they_add_up_in_the_replay_of_other_simulators() {
     let set = ["record.blame={}", "switch.buffer=2MB"];
@@ -177,7 +177,7 @@ fn they_add_up_in_the_replay_of_other_simulators() {
     }
 }
 
-// BLM-25
+// BLM-25: breakdown with link failures
 #[test]
 fn they_add_up_where_links_fail_and_come_back() {
     let fails =

@@ -122,7 +122,7 @@ fn thresholds_that_cross_are_refused() {
     );
 }
 
-// SW-03
+// SW-03: up to eight traffic classes
 #[test]
 fn every_preset_takes_eight_traffic_classes_and_no_more() {
     for preset in PRESETS.iter().map(|preset| preset.name) {

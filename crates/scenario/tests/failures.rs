@@ -74,7 +74,7 @@ fn warnings(scenario: &Scenario) -> Vec<String> {
 /// The two failed links in Fig. 17 of the SPFC paper.
 const POD: &str = "[[topology.failures]]\nlinks = [\"spine0--leaf3\", \"leaf0 -- spine1\"]\n";
 
-// LNK-03, LNK-04
+// LNK-03, LNK-04: listed links, default times
 #[test]
 fn links_are_named_and_times_have_defaults() {
     let scenario = good(
@@ -187,7 +187,7 @@ fn chance_draws_other_links_for_other_seeds_and_none_twice() {
     );
 }
 
-// LNK-04, LNK-05, LNK-06
+// LNK-04, LNK-05, LNK-06: invalid entries
 #[test]
 fn what_cannot_be_is_refused_at_its_place() {
     let one = |body: &str| format!("[[topology.failures]]\n{body}\n");

@@ -50,7 +50,7 @@ fn windows(config: FloodgateConfig) -> WindowConfig {
 }
 
 // PRE-100, PRE-101, PRE-102, PRE-103, PRE-104, PRE-105, PRE-106, PRE-107, PRE-108, PRE-109, PRE-110, PRE-111, PRE-112,
-// PRE-113, PRE-114
+// PRE-113, PRE-114: values of the presets
 #[test]
 fn presets_are_the_designs_of_the_paper_over_pfc() {
     for control in ["dcqcn", "timely", "hpcc"] {
@@ -261,7 +261,7 @@ fn doubtful_sets_earn_a_warning() {
 }
 
 // FGC-01, FGC-02, FGC-03, FGC-04, FGC-05, FGC-06, FGC-07, FGC-08, FGC-09, FGC-10, FGC-20, FGC-21, FGC-22, FGC-23, FGC-24, FGC-25,
-// FGC-26, FGC-27, FGC-28
+// FGC-26, FGC-27, FGC-28: values of the profile
 #[test]
 fn the_profile_of_the_authors_code() {
     let profile = Some("conext21-code");
@@ -348,7 +348,7 @@ fn the_profile_of_the_authors_code() {
     );
 }
 
-// FGC-03, FGC-11
+// FGC-03, FGC-11: the authors' profile with HPCC and TIMELY
 #[test]
 fn the_profile_with_other_controls() {
     let hpcc = config("hpcc+floodgate", &[], Some("conext21-code"));
@@ -416,7 +416,7 @@ fn memory_for_a_number_of_destinations() {
     );
 }
 
-// PRE-160, FGC-31, FGC-32, FGC-33
+// PRE-160, FGC-31, FGC-32, FGC-33: options of the authors' simulator in other schemes
 #[test]
 fn options_of_the_authors_simulator_elsewhere() {
     let plain = config("dcqcn", &[], None);

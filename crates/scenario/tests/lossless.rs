@@ -96,7 +96,7 @@ const AXES: [&[&str]; 14] = [
     &["scheme.classify=hash", "scheme.schedule=drr"],
 ];
 
-// AUD-05, SW-11, SW-55, QNT-05
+// AUD-05, SW-11, SW-55, QNT-05: lossless configurations drop nothing
 #[test]
 fn presets_and_their_axes_lose_nothing_where_none_may_be_lost() {
     const FAST: &str = "rate = \"100Gbps\", delay = \"1us\"";

@@ -298,7 +298,7 @@ fn compare_in(root: &Path, case: &str, control: &str) {
 
 const CONTROLS: [&str; 4] = ["hpcc", "dcqcn", "timely", "dctcp"];
 
-// NS3-01, NS3-06, NS3-43
+// NS3-01, NS3-06, NS3-43: timing of single flows
 #[test]
 fn single_flows() {
     for case in [
@@ -314,7 +314,7 @@ fn single_flows() {
     }
 }
 
-// NS3-24, NS3-50, NS3-52, NS3-56, NS3-57
+// NS3-24, NS3-50, NS3-52, NS3-56, NS3-57: congestion control in an incast
 #[test]
 fn incast() {
     for control in CONTROLS {
@@ -322,7 +322,7 @@ fn incast() {
     }
 }
 
-// NS3-12, NS3-13, NS3-14
+// NS3-12, NS3-13, NS3-14: PFC in an incast
 #[test]
 fn incast_with_pauses() {
     for control in CONTROLS {

@@ -164,7 +164,8 @@ fn common() {
     }
 }
 
-// PRE-06, PRE-08, PRE-20, PRE-21, PRE-22, PRE-23, PRE-24, PRE-25, PRE-26, PRE-39.
+// PRE-06, PRE-08, PRE-20, PRE-21, PRE-22, PRE-23, PRE-24, PRE-25, PRE-26, PRE-39: values of the
+// preset `bfc`
 #[test]
 fn bfc() {
     let c = config("bfc", &[]);
@@ -211,7 +212,7 @@ fn bfc() {
     );
 }
 
-// PRE-27, PRE-28.
+// PRE-27, PRE-28: variants of `bfc`
 #[test]
 fn bfc_variants() {
     let c = config("bfc-single", &[]);
@@ -241,7 +242,7 @@ fn bfc_variants() {
     );
 }
 
-// PRE-50, PRE-51, PRE-52, PRE-53, PRE-54, PRE-55, PRE-56, PRE-57, PRE-58.
+// PRE-50, PRE-51, PRE-52, PRE-53, PRE-54, PRE-55, PRE-56, PRE-57, PRE-58: options of BFC
 #[test]
 fn bfc_whole() {
     use dataplane::config::AssignConfig;
@@ -300,7 +301,7 @@ fn bfc_whole() {
 }
 
 // BFCC-01, BFCC-02, BFCC-03, BFCC-04, BFCC-05, BFCC-06, BFCC-07, BFCC-08, BFCC-09, BFCC-10,
-// BFCC-11, BFCC-12.
+// BFCC-11, BFCC-12: profile of the authors' code
 #[test]
 fn the_code_of_the_bfc_paper() {
     use dataplane::config::{SearchStart, SlotBy, WhenFull};
@@ -342,7 +343,7 @@ fn the_code_of_the_bfc_paper() {
     assert_eq!((c.switch.classify, c.nic.header), (Classify::Fifo, 20));
 }
 
-// PRE-09, PRE-11, PRE-12, PRE-13, PRE-18, PRE-31, PRE-32, PRE-40.
+// PRE-09, PRE-11, PRE-12, PRE-13, PRE-18, PRE-31, PRE-32, PRE-40: values of the preset `hpcc`
 #[test]
 fn hpcc() {
     let c = config("hpcc", &[]);
@@ -444,7 +445,7 @@ fn variants_of_hpcc() {
     assert_eq!(fixed.arithmetic, Arithmetic::Fixed);
 }
 
-// PRE-29.
+// PRE-29: stochastic fair queuing
 #[test]
 fn hpcc_sfq() {
     let c = config("hpcc+sfq", &[]);
@@ -460,7 +461,7 @@ fn hpcc_sfq() {
     );
 }
 
-// PRE-15, PRE-16, PRE-17, PRE-33, PRE-34, PRE-35, PRE-40.
+// PRE-15, PRE-16, PRE-17, PRE-33, PRE-34, PRE-35, PRE-40: values of the preset `dcqcn`
 #[test]
 fn dcqcn() {
     let c = config("dcqcn", &[]);
@@ -493,7 +494,7 @@ fn dcqcn() {
     assert_eq!(d.window, cc::Limit::Rate);
 }
 
-// PRE-36, PRE-34.
+// PRE-36, PRE-34: values of the preset `timely`
 #[test]
 fn timely() {
     let Sending::Control(ControlConfig::Timely(t)) = config("timely", &[]).nic.control else {
@@ -509,7 +510,7 @@ fn timely() {
     assert_eq!(t.window, cc::Limit::Rate);
 }
 
-// PRE-37, PRE-40.
+// PRE-37, PRE-40: values of the preset `dctcp`
 #[test]
 fn dctcp() {
     let c = config("dctcp", &[]);
@@ -526,7 +527,7 @@ fn dctcp() {
     );
 }
 
-// PRE-30, PRE-05, PRE-07.
+// PRE-30, PRE-05, PRE-07: presets for comparison
 #[test]
 fn ideal_and_plain() {
     let c = config("ideal-fq", &[]);
@@ -613,7 +614,8 @@ fn pfc(c: &SchemeConfig) -> Pfc {
     pfc
 }
 
-// PRE-120, PRE-121, PRE-122, PRE-123, PRE-124, PRE-125, SPFC-01, SPFC-05, SPFC-06, SPFC-18
+// PRE-120, PRE-121, PRE-122, PRE-123, PRE-124, PRE-125, SPFC-01, SPFC-05, SPFC-06, SPFC-18:
+// selective PFC
 #[test]
 fn spfc_and_its_rivals() {
     for control in ["dcqcn", "timely"] {
@@ -886,7 +888,7 @@ impl fabric::record::Recorder for Nobody {
     fn rows(&mut self, _: &dyn fabric::record::Rows) {}
 }
 
-// PRE-60, PRE-61, REC-15, NIC-21
+// PRE-60, PRE-61, REC-15, NIC-21: loss recovery
 #[test]
 fn recoveries() {
     let of = |set: &[&str]| {
@@ -956,7 +958,7 @@ fn hpcc_without_pfc() {
     }
 }
 
-// PRE-62, PRE-63, TIMELY-33, DCTCP-15
+// PRE-62, PRE-63, TIMELY-33, DCTCP-15: variants of TIMELY and DCTCP
 #[test]
 fn variants_of_the_rivals() {
     let Sending::Control(ControlConfig::Timely(t)) =
@@ -983,7 +985,7 @@ fn variants_of_the_rivals() {
     assert!(!d.window);
 }
 
-// SW-31, PRE-15
+// SW-31, PRE-15: ECN thresholds by link rate
 #[test]
 fn ecn_profiles_by_rate() {
     let profiles = "scheme.ecn.profiles=[{ rate = \"400Gbps\", kmin = \"1MB\", kmax = \"2MB\", pmax = 0.5 }, \
@@ -1092,7 +1094,7 @@ fn epoch() {
     assert_eq!(scenario.spec.traffic, plain.spec.traffic);
 }
 
-// PRE-200, PRE-204, PRE-205.
+// PRE-200, PRE-204, PRE-205: values of the preset `swift`
 #[test]
 fn swift() {
     let c = config("swift", &[]);
@@ -1107,7 +1109,7 @@ fn swift() {
     assert_eq!(plain.fs_range_ps, None);
 }
 
-// PRE-210, PRE-211, PRE-212, SPR-10, SPR-13, SPR-20, SPR-30, SPR-31
+// PRE-210, PRE-211, PRE-212, SPR-10, SPR-13, SPR-20, SPR-30, SPR-31: path policies of senders
 #[test]
 fn reps_and_the_other_path_policies() {
     let c = config("reps", &[]);
@@ -1158,7 +1160,7 @@ fn hosts_take_no_time() {
     assert!(host(&["scheme.nic.host_delay=\"5us\""]).is_some());
 }
 
-// PRE-202, PRE-203, PRE-206, PRE-207.
+// PRE-202, PRE-203, PRE-206, PRE-207: values of the presets of PowerTCP
 #[test]
 fn powertcp() {
     let power = PowerConfig {
@@ -1190,7 +1192,7 @@ fn powertcp() {
     assert_eq!(flows.power.beta, Increase::Flows(10));
 }
 
-/// PRE-220, PRE-222, PRE-223.
+/// PRE-220, PRE-222, PRE-223: values of the preset `bolt`
 #[test]
 fn bolt_in_switches_and_senders() {
     let c = config("bolt", &[]);

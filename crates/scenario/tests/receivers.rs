@@ -44,7 +44,7 @@ fn refused(scheme: &str, set: &[&str], message: &str) {
     assert!(error.to_string().contains(message), "{error}");
 }
 
-// PRE-140, PRE-141, PRE-142, PRE-143, PRE-144, PRE-145
+// PRE-140, PRE-141, PRE-142, PRE-143, PRE-144, PRE-145: values of the preset `expresspass`
 #[test]
 fn expresspass() {
     let c = config(&traffic("size = \"1MB\""), "expresspass", &[]);
@@ -80,7 +80,7 @@ fn expresspass() {
     assert_eq!(q.frame_bytes, 1078);
 }
 
-// PRE-146, PRE-147, PRE-148, NDP-03
+// PRE-146, PRE-147, PRE-148, NDP-03: values of the preset `ndp`
 #[test]
 fn ndp() {
     let c = config(&traffic("size = \"1MB\""), "ndp", &[]);
@@ -131,7 +131,7 @@ fn paths_by_load_have_parameters_and_are_refused_where_paths_are_given() {
     refused("hpcc", &["scheme.flowlet.gap=7us"], useless);
 }
 
-// PRE-149, PRE-150, PRE-151, HOM-09
+// PRE-149, PRE-150, PRE-151, HOM-09: values of the preset `homa`
 #[test]
 fn homa() {
     let text = traffic("size = \"1MB\"");

@@ -43,7 +43,7 @@ fn refused(line: &str, words: &[&str]) {
     }
 }
 
-// RNK-13, RNK-14
+// RNK-13, RNK-14: one collective, placement
 #[test]
 fn a_workload_needs_no_traffic_and_is_read_back() {
     let scenario = parse(STEP).unwrap_or_else(|e| panic!("{e}"));
@@ -68,7 +68,7 @@ fn a_workload_needs_no_traffic_and_is_read_back() {
     assert!(text.contains("neither traffic nor a workload"), "{text}");
 }
 
-// RNK-15, RNK-16, NIC-53
+// RNK-15, RNK-16, NIC-53: queue pairs and ports
 #[test]
 fn queue_pairs_and_ports_are_read_and_what_has_no_effect_is_told() {
     use traffic::operations::{QueuePairs, ReceiveEnd, SendEnd};
@@ -293,7 +293,7 @@ fn steps(steps: &str) -> String {
     format!("{}{steps}\n{}", &STEP[..from], &STEP[to..])
 }
 
-// OPS-30, RNK-21
+// OPS-30, RNK-21: steps and instances
 #[test]
 fn ranks_go_through_steps_in_groups() {
     let text = steps(

@@ -35,8 +35,7 @@ impl Feed {
     /// Creates the flows of `sources`. `rack_of` contains the rack of each host.
     ///
     /// The random draws of a source depend only on `seed` and on the index of the source in
-    /// `sources`. Adding a source, or changing the scheme, changes no flow of the other sources. //
-    /// TRA-16
+    /// `sources`. Adding a source, or changing the scheme, changes no other flow. // TRA-16
     ///
     /// # Errors
     /// A source has invalid settings. The error contains the source and the problem. // TRA-17

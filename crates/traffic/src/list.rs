@@ -18,8 +18,8 @@ pub struct ListedFlow {
     pub start_ps: u64,
     /// Traffic class. `None`: the class of the source.
     pub class: Option<u8>,
-    /// Destination port number. [`INCAST_PORT`](crate::INCAST_PORT) marks a flow of an incast. //
-    /// TRA-19
+    /// Destination port number. [`INCAST_PORT`](crate::INCAST_PORT) marks a flow of an incast.
+    // TRA-19
     pub port: u16,
     /// Source port number. `None`: the engine assigns a number if needed. // FGC-30
     pub src_port: Option<u16>,

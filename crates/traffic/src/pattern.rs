@@ -365,8 +365,7 @@ pub(crate) fn divided(total: u64, degree: u32, place: u64) -> u64 {
     total / degree + u64::from(place < total % degree)
 }
 
-/// Draws a random permutation without a fixed point. All such permutations are equally likely. //
-/// TRA-10
+/// Draws a random permutation without a fixed point. All of them are equally likely. // TRA-10
 ///
 /// The function draws permutations until one has no fixed point. About 1 in 2.7 has none, so 1000
 /// draws practically never fail. If all fail, it returns a random cycle. `count` must be at least

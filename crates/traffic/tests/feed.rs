@@ -134,7 +134,7 @@ fn local_traffic_crosses_as_often_as_asked_and_evenly_on_either_side() {
     assert_eq!(counts.iter().sum::<u64>() as f64, across + inside);
 }
 
-/// TRA-21
+/// TRA-21: traffic within sites
 #[test]
 fn traffic_of_sites_stays_there_and_covers_their_pairs_evenly() {
     let rack_of = [0, 0, 1, 1, 2, 2, 3, 3];
@@ -149,7 +149,7 @@ fn traffic_of_sites_stays_there_and_covers_their_pairs_evenly() {
     assert!(chi_square_deviation(&seen).abs() < 3.5);
 }
 
-/// TRA-20, TRA-21
+/// TRA-20, TRA-21: locality and sites
 #[test]
 fn invalid_locality_and_sites_are_errors() {
     let refused = |pattern: Pattern, rack_of: &[u32]| {
@@ -171,7 +171,7 @@ fn invalid_locality_and_sites_are_errors() {
     }
 }
 
-/// TRA-10
+/// TRA-10: random permutation
 #[test]
 fn permutation_has_no_fixed_point_and_is_even() {
     for hosts in [2, 3, 5, 128] {
@@ -217,7 +217,7 @@ fn permutation_with_arrivals_keeps_its_partners() {
     assert!(flows.len() > 9000);
 }
 
-/// TRA-11
+/// TRA-11: all-to-all
 #[test]
 fn all_to_all_has_every_ordered_pair_once_a_round() {
     let mut spec = source(Pattern::AllToAll, every(1e6));
@@ -274,7 +274,7 @@ fn incast_source(incast: Incast) -> SourceSpec {
     spec
 }
 
-/// TRA-12, TRA-13
+/// TRA-12, TRA-13: senders and sizes of an incast
 #[test]
 fn incast_is_exact_in_degree_total_and_instant() {
     let rack_of = racks(128, 16);
@@ -383,7 +383,7 @@ fn mixture() -> Vec<SourceSpec> {
     vec![background, bursts, list]
 }
 
-/// TRA-15
+/// TRA-15: order of the flows
 #[test]
 fn the_feed_is_ordered_and_numbered() {
     let flows = flows(11, &mixture(), &racks(16, 4));
@@ -409,7 +409,7 @@ fn the_feed_is_ordered_and_numbered() {
     assert!(flows.iter().all(|flow| flow.incast == (flow.source == 1)));
 }
 
-/// TRA-16
+/// TRA-16: independent random draws
 #[test]
 fn adding_a_source_changes_no_flow_of_the_others() {
     let rack_of = racks(16, 4);

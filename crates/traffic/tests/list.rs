@@ -27,7 +27,7 @@ fn parse_flow_csv(text: &str) -> Result<Vec<ListedFlow>, Error> {
     }
 }
 
-/// TRA-14
+/// TRA-14: CSV of flows
 #[test]
 fn columns_come_in_any_order_and_starts_carry_their_unit() {
     let text = "\u{feff}# my flows\r\nstart, bytes, dst ,src,class\r\n\r\n 1.5us,1000,2,1,3\r\n\"0ns\",7,0,2,\r\n";

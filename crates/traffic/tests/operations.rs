@@ -57,7 +57,7 @@ fn dependencies_and_resources() {
     assert_eq!(found.computing_ps, [150]);
 }
 
-/// OPS-23
+/// OPS-23: order of ready operations
 #[test]
 fn ready_operations_have_an_order() {
     for (order, expected) in [

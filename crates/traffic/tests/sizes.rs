@@ -186,7 +186,7 @@ const PUBLISHED: &[(&str, &str, Interpolation, f64)] = &[
     ),
 ];
 
-/// TRA-02, TRA-18
+/// TRA-02, TRA-18: means
 #[test]
 fn means_are_the_published_ones() {
     for &(name, _, _, mean) in PUBLISHED {
@@ -327,7 +327,7 @@ fn interpolation_decides_the_mean() {
     );
 }
 
-/// TRA-03
+/// TRA-03: sampling
 #[test]
 fn sampling_keeps_the_mean_and_gives_at_least_a_byte() {
     for distribution in all() {
@@ -367,7 +367,7 @@ fn sampling_keeps_the_mean_and_gives_at_least_a_byte() {
     assert_eq!([f64::NAN, -1.0, 2.0].map(|u| half.sample(u)), [1, 1, 3]);
 }
 
-/// TRA-04
+/// TRA-04: lookup by name
 #[test]
 fn names_need_their_origin_where_there_are_several() {
     assert_eq!(

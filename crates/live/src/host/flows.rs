@@ -151,8 +151,8 @@ impl Flows {
     }
 
     /// True if a reply can be an answer to a packet of this host. The reply must belong to an
-    /// active flow, come from the receiver of the flow, and not refer to an unsent packet. //
-    /// HST-11
+    /// active flow, come from the receiver of the flow, and not refer to an unsent packet.
+    // HST-11
     #[must_use]
     pub fn expects(&self, now: Time, packet: &Packet, cold: &Cold) -> bool {
         let nth = self.numbers.nth(packet.flow);

@@ -224,7 +224,8 @@ mod tests {
         frame
     }
 
-    /// Returns the checksum sums of IP and TCP. Both are 0xffff if the checksums are correct.
+    /// Returns the sums of the words that the IP and TCP checksums cover. Both are 0xffff if the
+    /// checksums are correct.
     fn sums(frame: &[u8]) -> (u16, u16) {
         let at = Headers::of(frame).unwrap();
         let ends = if at.v6 { 8..40 } else { 12..20 };

@@ -388,7 +388,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Checks that a rank may have an operation that belongs to collective `whole` of the header.
-    /// // OPS-38
+    // OPS-38
     fn check_part(&mut self, rank: u32, whole: u32) -> Result<(), String> {
         let there = self.workload.collectives.len();
         let Some(collective) = self.workload.collectives.get(whole as usize) else {

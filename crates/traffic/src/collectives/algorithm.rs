@@ -67,8 +67,8 @@ impl Name {
     }
 }
 
-/// Returns the algorithms that support a kind of collective. The first one is the default. //
-/// OPS-32
+/// Returns the algorithms that support a kind of collective. The first one is the default.
+// OPS-32
 #[must_use]
 pub const fn algorithms_of(kind: CollectiveKind) -> &'static [Name] {
     use Name::{

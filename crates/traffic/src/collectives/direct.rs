@@ -41,7 +41,7 @@ pub(super) struct Direct {
 impl Direct {
     /// Returns the kind of a step (true for a send) and the distance to its peer. With a window of
     /// w the order is: send 1 to w, then receive 1, send w + 1, receive 2, send w + 2, and so on.
-    /// // OPS-53
+    // OPS-53
     fn order(&self, step: u32) -> (bool, u32) {
         let others = self.members - 1;
         let window = self.window.min(others);

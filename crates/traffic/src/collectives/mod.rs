@@ -26,8 +26,8 @@ pub use ring::ring_member;
 
 use std::fmt::Debug;
 
-/// The contribution of one member to a collective, as concurrent lanes (sequences of steps). //
-/// OPS-33
+/// The contribution of one member to a collective, as concurrent lanes (sequences of steps).
+// OPS-33
 pub trait Plan: Debug + Send {
     /// Number of lanes.
     fn lanes(&self) -> u32;
@@ -74,7 +74,7 @@ pub enum Step {
     },
     /// Waits until another lane has completed a number of steps.
     Await {
-        /// The other lane.
+        /// Lane that must complete the steps.
         lane: u32,
         /// Number of steps that the other lane must have completed.
         steps: u32,

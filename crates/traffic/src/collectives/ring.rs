@@ -32,8 +32,8 @@ pub(super) struct Ring {
 }
 
 /// Returns the member at position `place` of a channel's ring, with `server` members per server.
-/// Servers are in order; within each server the members are rotated by the index of the channel. //
-/// OPS-51
+/// Servers are in order; within each server the members are rotated by the index of the channel.
+// OPS-51
 #[must_use]
 pub const fn ring_member(server: u32, channel: u32, place: u32) -> u32 {
     place / server * server + (place % server + channel) % server

@@ -78,8 +78,8 @@ type Link = (usize, u32, u32);
 const SWITCH: u32 = 1 << 31;
 
 /// Network of links that carry one message at a time. Nodes forward complete messages. The rank
-/// number is counted with the first dimension fastest. Messages cross the first dimension first. //
-/// OPS-82
+/// number is counted with the first dimension fastest. Messages cross the first dimension first.
+// OPS-82
 #[derive(Clone, Debug)]
 pub struct StoreAndForward {
     dimensions: Vec<Dimension>,

@@ -1,5 +1,4 @@
-//! An active collective of a rank: the state of its lanes (concurrent sequences of steps). //
-//! OPS-33
+//! An active collective of a rank: the state of its lanes (concurrent step sequences). // OPS-33
 
 use super::message::Scope;
 use super::workload::Members;

@@ -12,8 +12,8 @@ pub struct Options {
     pub send_end: SendEnd,
     /// Event at which a receive ends.
     pub receive_end: ReceiveEnd,
-    /// Messages with more bytes use a rendezvous: the sender waits until the receiver is ready. //
-    /// OPS-13
+    /// Messages with more bytes use a rendezvous: the sender waits until the receiver is ready.
+    // OPS-13
     pub rendezvous_above_bytes: Option<u64>,
     /// Size of each of the two control messages of a rendezvous, in bytes. // OPS-13
     pub rendezvous_message_bytes: u64,
@@ -39,8 +39,8 @@ pub struct Options {
     /// the NIC index is used unchanged.
     // OPS-21: the simulated network may have fewer NICs
     pub nics: u16,
-    /// NIC time per message (g of LogGOPS), ps. 0 if the network model simulates the NICs. //
-    /// OPS-21
+    /// NIC time per message (g of LogGOPS), ps. 0 if the network model simulates the NICs.
+    // OPS-21
     pub gap_ps: u64,
     /// NIC time for each byte of a message except the first (G of LogGOPS). // OPS-21
     pub gap_per_byte: PerByte,

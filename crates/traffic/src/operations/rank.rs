@@ -199,8 +199,8 @@ impl Rank {
         self.settle(now, actions);
     }
 
-    /// Meets the trigger dependency of an operation of this rank, because the trigger has fired. //
-    /// OPS-40
+    /// Meets the trigger dependency of an operation of this rank, because the trigger has fired.
+    // OPS-40
     pub fn release(&mut self, index: u32, now: Time, actions: &mut impl Actions) {
         match self.window.slot_of(index) {
             Some(slot) => self.trigger_fired(slot),
@@ -478,8 +478,8 @@ impl Rank {
         }
     }
 
-    /// Parks an operation until a direction of its NIC is free (`inwards`: receive direction). //
-    /// OPS-21
+    /// Parks an operation until a direction of its NIC is free (`inwards`: receive direction).
+    // OPS-21
     fn park(&mut self, turn: Turn, inwards: bool) {
         let nic = self.window.get(turn.2).nic;
         let first = self.nics.awaited_at(nic, inwards).is_none();

@@ -4,8 +4,7 @@ use crate::Error;
 use crate::operation::Operation;
 use std::sync::Arc;
 
-/// A source from which the operations of each rank are read, block by block, by ascending index. //
-/// OPS-04
+/// A source from which the operations of each rank are read in blocks by ascending index. // OPS-04
 ///
 /// Several threads may read at the same time, each for different ranks.
 pub trait Source: std::fmt::Debug + std::marker::Send + Sync {

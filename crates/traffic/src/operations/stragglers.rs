@@ -13,8 +13,8 @@ pub struct Stragglers {
     pub noise: Option<Noise>,
 }
 
-/// An entry that multiplies the duration of computations of some ranks by a constant factor. //
-/// OPS-70
+/// An entry that multiplies the duration of computations of some ranks by a constant factor.
+// OPS-70
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slow {
     /// The selected ranks.

@@ -103,7 +103,7 @@ impl Window {
     }
 
     /// Adds the next operation of the rank. Dependencies that are not in the window count as met.
-    /// // OPS-02
+    // OPS-02
     pub fn add(&mut self, operation: Operation) -> SlotNumber {
         let index = self.frontier();
         let number = self.free.pop().unwrap_or_else(|| {

@@ -4,8 +4,8 @@ use super::Distribution;
 use crate::error::{Error, nearest, shown};
 use std::sync::{Arc, LazyLock};
 
-/// The files of the built-in distributions. Long distributions are approximated by fewer points. //
-/// TRA-18
+/// The files of the built-in distributions. Long distributions are approximated by fewer points.
+// TRA-18
 const FILES: &[&str] = &[
     include_str!("../../data/alistorage@hpcc.dist"),
     include_str!("../../data/cache-follower@conweave.dist"),

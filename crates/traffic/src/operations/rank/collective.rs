@@ -140,8 +140,8 @@ impl Rank {
         self.emit(message, copied + latency_ps, now, actions);
     }
 
-    /// Returns the time at which the host has processed the message of a lane's receive step. //
-    /// OPS-16, OPS-34, OPS-37: overhead, reduction, copy
+    /// Returns the time at which the host has processed the message of a lane's receive step.
+    // OPS-16, OPS-34, OPS-37: overhead, reduction, copy
     pub(super) fn receive_step(
         &mut self,
         slot: SlotNumber,

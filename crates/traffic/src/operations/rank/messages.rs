@@ -93,8 +93,8 @@ impl Rank {
         self.end_send_if_over(slot);
     }
 
-    /// Ends a send if the message has left the host and the event that ends a send has occurred. //
-    /// OPS-14
+    /// Ends a send if the message has left the host and the event that ends a send has occurred.
+    // OPS-14
     pub(super) fn end_send_if_over(&mut self, slot: SlotNumber) {
         let operation = self.window.get(slot);
         let Work::Send(send) = &operation.work else {
