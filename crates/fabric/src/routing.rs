@@ -57,7 +57,7 @@ pub fn routes(graph: &Graph, seed: u64, choice: PathChoice) -> Result<Vec<Routes
         .into_iter()
         .enumerate()
         .map(|(switch, Table { entries, sets, .. })| {
-            // TOP-09
+            // TOP-09: each switch has its own hash seed
             let seed = Stream::new(seed, switch as u64, Purpose::Routing).next_u64() >> 32;
             let own = graph.group_of_switch(switch as u32).unwrap_or(u32::MAX);
             let endpoints = Arc::clone(&endpoints);

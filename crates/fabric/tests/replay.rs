@@ -163,7 +163,7 @@ fn buffer_and_timer_follow_from_the_link() {
     assert_eq!(config.timer_of(rate, US, frame), 2 * (2 * US + 416_000));
 }
 
-/// LLR-04, LLR-10: with a small replay buffer a link sends one buffer per round trip and loses no frame.
+/// LLR-04, LLR-10: with a small replay buffer a link sends one buffer per RTT and loses no frame.
 #[test]
 fn a_full_replay_buffer_stops_its_port() {
     let slow = LlrConfig {

@@ -184,7 +184,7 @@ fn a_fat_tree_of_four_is_wired_as_drawn_by_hand() {
 
 #[test]
 fn the_clos_shares_its_cores_out_among_the_aggregation_switches() {
-    // TOP-02
+    // TOP-02: the cores are divided among the aggregation switches
     let graph = build(&clos(5, 4, 4, 16, 16));
     assert_eq!(
         peers(&graph, "tor5")[16..],
@@ -278,7 +278,7 @@ fn racks_and_endpoints_of_single_homed_hosts_follow_the_numbering() {
 
 #[test]
 fn a_dual_homed_host_has_an_endpoint_for_each_port() {
-    // TOP-01
+    // TOP-01: each port of a host is an endpoint
     let spec = links(
         &["a", "b", "c"],
         &["x", "y"],
@@ -453,7 +453,7 @@ fn wrong_lists_of_links_are_refused() {
             links(&hosts, &["x", "y"], &[(0, 2), (1, 2)]),
             E::NoLink { node: "y".into() },
         ),
-        // TOP-06
+        // TOP-06: each two hosts need a path through switches
         (
             links(&hosts, &["x", "y"], &[(0, 2), (1, 3)]),
             E::Unreachable {
@@ -516,7 +516,7 @@ fn errors_are_sentences_that_say_what_to_do() {
 
 #[test]
 fn parallel_links_have_ports_and_names_of_their_own() {
-    // TOP-05
+    // TOP-05: names of parallel links
     let spec = links(
         &["a", "b"],
         &["x", "y"],
@@ -559,7 +559,7 @@ fn parallel_links_have_ports_and_names_of_their_own() {
 
 #[test]
 fn capacities_count_each_link_once() {
-    // TOP-12
+    // TOP-12: capacity of host links and of the core
     let capacity =
         |spec: &TopologySpec, of| build(spec).capacity_bps(of).map(|bps| bps / 1_000_000_000);
     let core = |spec: &TopologySpec| capacity(spec, CapacityOf::Core);
@@ -585,7 +585,7 @@ fn capacities_count_each_link_once() {
 
 #[test]
 fn the_crossing_fraction_is_exact() {
-    // TOP-13
+    // TOP-13: fraction of host pairs in different racks
     let any = |spec: &TopologySpec| build(spec).crossing_fraction(PairScope::Any);
     let inter = |spec: &TopologySpec| build(spec).crossing_fraction(PairScope::InterRack);
     assert_eq!(any(&star(4)), Ok(0.0));
@@ -633,7 +633,7 @@ fn dual_homed_hosts_hang_on_both_tors_of_their_pair() {
         ["host0", "host1", "host2", "agg0", "agg1", "agg2"]
     );
     assert_eq!(peers(&graph, "agg2"), ["tor0", "tor1", "tor2", "tor3"]);
-    // TOP-13
+    // TOP-13: dual-homed hosts of one pair of ToRs are one rack
     let racks: Vec<u32> = (0..5)
         .map(|host| graph.rack_of(NodeId::new(host)))
         .collect();
@@ -719,7 +719,7 @@ fn sites_are_joined_by_their_gateways_alone() {
 
 #[test]
 fn links_between_hosts_are_planes_of_their_own() {
-    // TOP-06
+    // TOP-06: a link between hosts is a separate plane
     let ring = build(&links(
         &["a", "b", "c", "d"],
         &[],

@@ -231,7 +231,7 @@ fn slow_max_rtt_ps(graph: &Arc<Graph>, frame: u16, ack: u16) -> Time {
 
 #[test]
 fn one_rack_stands_for_all_where_all_are_alike() {
-    // TOP-10
+    // TOP-10: the largest base RTT, with different kinds of hosts
     let slow_host = LinkSpec {
         rate: Rate::from_gbps(10),
         delay_ps: 3 * US,

@@ -328,7 +328,7 @@ fn a_dual_homed_endpoint_is_reached_through_its_own_switch_only() {
 
 #[test]
 fn parallel_links_are_paths_of_their_own() {
-    // TOP-05, TOP-07
+    // TOP-05, TOP-07: each parallel link is a path
     let spec = links(2, 2, &[(0, 2), (1, 3), (2, 3), (2, 3), (2, 3)]);
     let graph = spec.build().expect("a sound network");
     let tables = routes(&graph, 1, PathChoice::Flow).expect("routes");
@@ -375,7 +375,7 @@ fn flows_spread_evenly_over_all_paths() {
 
 #[test]
 fn seeds_differ_by_switch_and_run_and_nothing_else() {
-    // TOP-09
+    // TOP-09: hash seeds depend on the switch and the seed of the run
     let graph = fat_tree(4);
     let seeds = |seed| -> Vec<u32> {
         let tables = routes(&graph, seed, PathChoice::Flow).expect("routes");

@@ -79,8 +79,8 @@ fn job(operations: Vec<Vec<Operation>>, options: Options) -> Job {
     }
 }
 
-/// Creates a job with one collective of all ranks. A send ends when the message is handed over, so
-/// the collective ends with the arrival of the last message.
+/// Creates a job with one collective of all ranks. A send ends when the message is handed to the
+/// network, so the collective ends with the arrival of the last message.
 fn collective(kind: CollectiveKind, ranks: u32, bytes: u64, algorithm: &str) -> Job {
     let operation = Operation {
         work: Work::Collective(Box::new(Collective {

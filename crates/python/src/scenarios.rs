@@ -121,8 +121,8 @@ impl Scenario {
         Ok(answer.to_string())
     }
 
-    /// Returns the link changes of a run as JSON: the times of the change and of the new routes, the
-    /// links that are down, unreachable hosts, and a possible cycle of pauses.
+    /// Returns the link changes of a run as JSON: the times of the change and of the new routes,
+    /// the links that are down, unreachable hosts, and a possible cycle of pauses.
     fn link_epochs(&self, py: Python<'_>) -> String {
         let epochs = py.detach(|| self.0.link_epochs());
         let entry = |epoch: &LinkEpoch| {

@@ -89,7 +89,7 @@ impl CaptureFiles {
         self.table.name
     }
 
-    // RCD-32
+    // RCD-32: at the limit, capture ends or the next file of the ring starts
     pub(crate) fn add(&mut self, rows: &dyn Rows) -> Result<(), Error> {
         for frame in rows.of::<CapturedFrame>().unwrap_or_default() {
             let block = packet(self.interfaces[&frame.link], frame);
@@ -208,7 +208,7 @@ fn put_option(code: u16, value: &[u8], out: &mut Vec<u8>) {
     out.resize(out.len().next_multiple_of(4), 0);
 }
 
-// RCD-31
+// RCD-31: each direction of a link is a pcapng interface
 fn head(spec: &CaptureSpec, links: &[CapturedLink]) -> Vec<u8> {
     const ETHERNET: u32 = 1;
     let mut out = Vec::new();

@@ -357,7 +357,7 @@ impl Tally {
         outcome.storms.iter().map(line).collect()
     }
 
-    // LNK-42
+    // LNK-42: a deadlock is reported as a cycle of ports
     fn deadlocks(&self, outcome: &Outcome) -> Vec<Deadlock> {
         let found = outcome.deadlocks.iter().map(|found| Deadlock {
             at_ps: found.at_ps,

@@ -190,7 +190,7 @@ fn switch(plan: &Plan, tables: &mut Tables, node: NodeId) -> Option<Switch> {
         routes,
     );
     switch.set_upward(&upward(&plan.graph, node));
-    // BFC-35
+    // BFC-35: port pairs of pause cycles neither count nor pause
     if let Some(pairs) = tables.pairs[index].take() {
         switch.allow(Some(pairs));
     }

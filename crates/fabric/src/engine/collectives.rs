@@ -149,7 +149,7 @@ impl Collectives {
             ..
         } = self.open.remove(&key)?;
         whole.bus_bytes = bus_bytes(kind, group.ranks, whole.bytes, moved_bytes);
-        // RNK-17
+        // RNK-17: the links of the members bound the bandwidth
         whole.least_ps = match kind {
             CollectiveKind::AllToAllV => {
                 (moved_bytes > 0 && group.links.are_apart()).then_some(moved_ps)

@@ -142,7 +142,7 @@ impl DeadlockSearch {
             .flat_map(|link_failures| link_failures.changes());
         let changes = changes.take_while(|change| change.at_ps <= now).count();
         if changes != self.changes {
-            // Queues that were deadlocked may move again.
+            // Queues that were deadlocked may be able to send again.
             self.changes = changes;
             self.dead.clear();
         }
@@ -338,7 +338,7 @@ impl<C: Calendar> Simulation<C> {
         ))
     }
 
-    // LNK-42
+    // LNK-42: a deadlock is reported as a cycle of ports
     fn deadlock_record(&self, now: Time, cycle: &[QueueAt], waiting: &Waiting) -> DeadlockRecord {
         let port = |queue: &QueueAt| {
             let of = &waiting.stuck[queue];

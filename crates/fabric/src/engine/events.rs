@@ -117,7 +117,7 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    // ENG-01
+    // ENG-01: the receiver handles the complete frame at its arrival
     #[inline]
     fn arrive<const MORE: bool>(&mut self, link: LinkId, id: PacketId) {
         let now = self.core.now;

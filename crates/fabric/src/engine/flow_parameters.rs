@@ -65,7 +65,7 @@ pub(super) struct FlowParameters {
 impl FlowParameters {
     pub fn new(plan: &Plan, nic: Arc<NicConfig>, path_counts: Option<Arc<PathCounts>>) -> Self {
         let graph = &plan.graph;
-        // LNK-14
+        // LNK-14: base RTTs exclude links that are down in the whole run
         let lasting = plan
             .link_failures
             .as_ref()

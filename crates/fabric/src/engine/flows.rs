@@ -39,7 +39,7 @@ impl<C: Calendar> Partition<C> {
         due.then(|| coming.pop_front()).flatten()
     }
 
-    // ENG-12
+    // ENG-12: flows of one instant start in the order of their IDs
     pub(super) fn start_flows(&mut self) {
         self.progress_ps = self.core.now.max(self.progress_ps);
         let before = self.flows.started;

@@ -173,7 +173,8 @@ impl<K: Counted> LongQueues<K> {
         }
     }
 
-    /// Returns the counts of a queue when it was last read, in any order.
+    /// Returns the groups of packets in a queue and their counts, as of the last read, in any
+    /// order.
     pub fn counts(&self, port: u32, queue: QueueId) -> impl Iterator<Item = (K, u64)> {
         let contents = self.known.get(&(port, queue));
         contents

@@ -1,13 +1,13 @@
 //! The simulator: drives switches and NICs in virtual time.
 //!
-//! A handler touches only its own node. Nodes affect each other only by frames on links. The order
-//! within an instant is:
+//! An event handler changes only its own node. Nodes affect each other only by frames on links.
+//! The order within an instant is:
 //!
 //! 1. arrivals,
 //! 2. timers,
 //! 3. flow starts,
-//! 4. transmissions: ports that were kicked choose a packet, in rounds. A port that is kicked by a
-//!    choice of this round chooses in the next round.
+//! 4. transmissions: ports that requested to send (were kicked) choose a packet, in rounds. A port
+//!    that is kicked by a choice of this round chooses in the next round.
 //!
 //! The rules are in `specs/engine.md`.
 //!
@@ -15,9 +15,9 @@
 //! is divided into partitions (`partition.rs`), each with the state machines, packets and calendar
 //! of its nodes. Each partition has a thread (`workers.rs`). Frames to another partition are handed
 //! over between synchronisation windows (`exchange.rs`, `specs/threads.md`). A large partition is
-//! divided into lanes (`lanes.rs`) in the same way, on one thread. Therefore a handler must not read
-//! a node of another partition. An event for both ends of a link must be scheduled in the partitions
-//! of both ends.
+//! divided into lanes (`lanes.rs`) in the same way, on one thread. Therefore a handler must not
+//! read a node of another partition. An event for both ends of a link must be scheduled in the
+//! partitions of both ends.
 
 mod audit;
 mod audit_receivers;

@@ -142,7 +142,7 @@ impl<C: Calendar> Core<C> {
         }
     }
 
-    // RCD-10
+    // RCD-10: a row per pause: paused port, class, start and end
     fn pause_record(
         &self,
         key: u32,

@@ -4,7 +4,7 @@
 use super::plan::{Edge, Names, Plan, check_counts, check_delays, check_size};
 use super::{LinkSpec, TopologyError};
 
-/// Which leaves the NICs are connected to.
+/// Rule that selects the leaves to which the NICs are connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wiring {
     /// GPU i of each server is connected to the leaves of rail i.

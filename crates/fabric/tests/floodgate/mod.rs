@@ -75,7 +75,7 @@ fn incast(first: u32, senders: u32, per_leaf: u32, at: Time, bytes: u64) -> Vec<
         .collect()
 }
 
-/// Returns the largest number of bytes in the queues and VOQs of one port, over the ports of `nodes`.
+/// Returns the maximum over the ports of `nodes` of the bytes in the queues and VOQs of a port.
 fn fullest(outcome: &Outcome, nodes: std::ops::Range<u32>) -> u64 {
     let ports = outcome
         .ports

@@ -134,7 +134,8 @@ fn swifts_target_sets_the_queue() {
     }
 }
 
-/// SWIFT-14, SWIFT-31: with flow scaling the target is the fixed point of t = 22 µs + a/√(C·t/N) + b.
+/// SWIFT-14, SWIFT-31: with flow scaling the target is the fixed point of the equation t = 22 µs +
+/// a/√(C·t/N) + b.
 #[test]
 fn swift_with_flow_scaling_settles_at_the_fixed_point() {
     let a = 100.0 / (1.0 / 0.1f64.sqrt() - 0.1);

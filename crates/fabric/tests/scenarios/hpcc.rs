@@ -170,9 +170,9 @@ fn a_table_in_place_of_divisions_changes_as_much_as_its_error() {
     }
 }
 
-/// App. A.3 on one link: with N flows U = η / (1 − W_AI/W) = η + N·W_AI / (B·T). The
-/// utilisation of the link is at most U, and utilisation + queue / (B·T) is at least U, because HPCC
-/// uses the smaller queue of consecutive ACKs.
+/// App. A.3 on one link: with N flows U = η / (1 − W_AI/W) = η + N·W_AI / (B·T). The utilisation of
+/// the link is at most U, and utilisation + queue / (B·T) is at least U, because HPCC uses the
+/// smaller queue of consecutive ACKs.
 // HPCC-27, HPCC-16, HPCC-18
 #[test]
 fn utilisation_at_equilibrium_is_what_the_additive_increase_makes_it() {

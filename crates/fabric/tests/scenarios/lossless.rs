@@ -118,8 +118,8 @@ impl Corner {
     }
 }
 
-/// A delay with which the pause frame, sent after a whole frame except 1 ps, arrives 1 ps after the
-/// upstream node has started one more frame.
+/// A delay with which the pause frame waits for a whole frame except 1 ps, and arrives 1 ps after
+/// the upstream node has started one more frame.
 const WORST_DELAY_PS: u64 = (24 * FRAME_PS - 64 * 80 + 2) / 2;
 
 // SW-11, SW-12, SW-13, SW-40, SW-41, SW-42

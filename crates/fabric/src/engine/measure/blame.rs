@@ -356,7 +356,7 @@ impl Measure for Blame {
         spec.hops || table.name != BlameHopRecord::TABLE
     }
 
-    // BLM-03
+    // BLM-03: waiting times also by port, if requested
     fn configure(values: &Values) -> Spec {
         Spec {
             hops: values.flag("hops"),

@@ -319,7 +319,7 @@ impl Measure for PauseCauses {
         .needed("true")
         .about("Also name the flows that PFC held.")];
     const WANTS: EventSet = PauseTree::WANTS;
-    // SPFC-44
+    // SPFC-44: victims are found along the whole path
     const ONE_THREAD: Option<&'static str> =
         Some("a run that follows pauses looks at the whole path of a flow");
 
@@ -331,7 +331,7 @@ impl Measure for PauseCauses {
         spec.flows || table.name != HeldFlowRecord::TABLE
     }
 
-    // SPFC-40
+    // SPFC-40: one row per pause; waiting flows if requested
     fn configure(values: &Values) -> Spec {
         Spec {
             flows: values.flag("flows"),

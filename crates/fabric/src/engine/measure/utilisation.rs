@@ -112,7 +112,7 @@ impl Utilisation {
         port.until_ps = now + sending.takes_ps;
     }
 
-    // RCD-12
+    // RCD-12: a row per port that sent in the interval
     fn end_interval(&mut self) {
         let at_ps = self.end_ps;
         let (ports, records) = (&mut self.ports, &mut self.records);

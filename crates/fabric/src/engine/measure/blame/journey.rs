@@ -104,7 +104,7 @@ impl Queue {
         }
     }
 
-    // BLM-22
+    // BLM-22: the obstacle of a queue, such as a pause, has changed
     fn meets(&mut self, now: Time, obstacle: Obstacle, port: &Port) {
         if obstacle == self.obstacle {
             return;

@@ -13,7 +13,7 @@ pub(super) const NEXT_ROOT: LinkId = LinkId::from_bits(u32::MAX - 1);
 
 macro_rules! parts {
     ($($name:ident, $word:literal, $about:literal;)*) => {
-        /// A part of the delay breakdown. Rules in `specs/blame.md`.
+        /// A component of the delay breakdown. The rules are in `specs/blame.md`.
         // BLM-10, BLM-11, BLM-20, BLM-21, BLM-22
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u8)]

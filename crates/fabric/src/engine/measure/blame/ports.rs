@@ -15,7 +15,7 @@ pub(super) enum Sort {
 pub(super) const SORTS: usize = 3;
 
 impl Sort {
-    // BLM-21
+    // BLM-21: packets wait behind incasts, other data and control frames
     pub fn of(packet: &Packet) -> Self {
         match packet.kind() {
             Kind::Data if packet.has(flag::INCAST) => Self::Incast,
