@@ -40,7 +40,7 @@ pub struct Gate {
     /// Class c + `behind` is the low-priority class for packets of class c from VOQs (FG-15), and
     /// is paused with class c. 0 if there are no such classes.
     behind: u8,
-    /// Ends of timed pauses, from the first timed pause on.
+    /// Expiry times of pauses with a duration. `None` until the first such pause.
     times: Option<Box<TimedPauses>>,
     pub(crate) watchdog: Option<Box<Watchdog>>,
     /// Paused flows, by port and flow ID (BFC-37).

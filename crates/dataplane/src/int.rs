@@ -50,7 +50,7 @@ crate::words! {
 /// classes whose bytes count. Class 0 contains the pause frames of the switch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IntConfig {
-    /// Exact numbers, or records of 8 bytes.
+    /// Format of the records: exact numbers, or 8 bytes with rounded fields.
     pub format: IntFormat,
     /// Byte counter in the records: bytes that left the port, or that joined its queues.
     pub counter: Counter,

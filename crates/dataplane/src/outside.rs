@@ -4,7 +4,8 @@
 //! schemes of this crate, and set their parameters. `examples/outside` has a complete program.
 //!
 //! A scheme from another crate implements the same traits as the schemes of this crate. Each call
-//! of its methods goes through a trait object. The speed of other schemes does not change.
+//! of its methods goes through a trait object, which takes more time than the call of a scheme of
+//! this crate.
 
 use crate::cc;
 use crate::declaration::Spec;

@@ -12,7 +12,7 @@ use crate::units::Time;
 /// The ports of a switch or of a NIC. Hop schemes and link schemes pause and resume them through
 /// this trait.
 ///
-/// The default methods change the pause state ([`Gate`]), count and report the change, and request
+/// The default methods change the pause state (`gate.rs`), count and report the change, and request
 /// a transmission. A node implements how the change reaches its queues and flows. A pause or resume
 /// that changes nothing is counted as a repeated pause.
 pub trait Ports {

@@ -274,7 +274,7 @@ impl Routes {
     #[inline(always)]
     fn choose(&self, n: usize, packet: &Packet, src: impl FnOnce() -> u32) -> usize {
         match self.choice {
-            Fixed::Flow => below(self.flow_hash(packet), n), // XP-05, SPR-02
+            Fixed::Flow => below(self.flow_hash(packet), n), // XP-05, SPR-02: ECMP by flow
             Fixed::Packet => {
                 let number = mix32(packet.psn.wrapping_add(0x9e37_79b9));
                 below(mix32(packet.hash ^ number ^ self.seed), n)

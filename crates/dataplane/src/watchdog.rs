@@ -25,7 +25,7 @@ crate::params! {
     /// Parameters of the watchdog.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct WatchdogConfig {
-        /// A class of a port that is paused for this long, with packets that wait, is in a storm.
+        /// If a class of a port has packets and is paused for this long, a storm begins.
         pub detection_ps: Time = Param::time("detection", US)
             .default("\"200ms\"", "PRE-221", "the default of SONiC"),
         /// A storm ends when no pause frame of the class has arrived for this long.
@@ -39,7 +39,7 @@ crate::params! {
 }
 
 impl WatchdogConfig {
-    /// Name in scenarios, and name of the table of its parameters.
+    /// Name of the watchdog in scenarios, and of the table of its parameters.
     pub const NAME: &'static str = "watchdog";
 
     /// Value of the scenario key `guard` that selects the watchdog.
@@ -73,13 +73,13 @@ impl Choice for WatchdogConfig {
 // PFCWD-08
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StormCounters {
-    /// Storms detected.
+    /// PFC storms detected.
     pub storms: u64,
-    /// Storms that ended.
+    /// PFC storms that ended.
     pub restorations: u64,
-    /// Packets dropped in storms.
+    /// Packets dropped during PFC storms.
     pub drops: u64,
-    /// Packets sent in storms.
+    /// Packets sent during PFC storms, although the class was paused.
     pub sent: u64,
 }
 
@@ -90,7 +90,7 @@ pub(crate) struct Watchdog {
     /// For a paused class, the time at which a storm begins. For a class in a storm, the time at
     /// which the storm ends.
     timers: Deadlines,
-    /// Counters per port and class.
+    /// Storm counters per port and class.
     counters: Vec<[StormCounters; MAX_CLASSES]>,
 }
 

@@ -28,7 +28,7 @@ impl Alpha {
 /// PFC threshold: bytes of an ingress above which the switch pauses the upstream neighbour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PfcThreshold {
-    /// This number of bytes in the shared pool.
+    /// A fixed number of bytes in the shared pool.
     Static(u64),
     /// α times the free bytes of the shared pool.
     Dynamic(Alpha),
@@ -49,7 +49,7 @@ impl Field for PfcThreshold {
 crate::words! {
     /// Unit in which departures are counted.
     pub enum Departures {
-        /// Packets, compared with the number of largest frames that the line can send.
+        /// Packets. Their number is compared with the number of maximum-size frames at line rate.
         Packets = "packets",
         /// Bytes.
         Bytes = "bytes",
@@ -59,7 +59,7 @@ crate::words! {
 /// Additional memory for packets of victim ports, which all victim ports of a switch share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beside {
-    /// This number of bytes.
+    /// A fixed number of bytes.
     Bytes(u64),
     /// The size of the whole buffer.
     Buffer,
@@ -201,11 +201,11 @@ pub enum Admission {
 }
 
 crate::words! {
-    /// Place of the headroom.
+    /// Memory that contains the headroom.
     enum HeadroomFrom {
-        /// It is a part of the buffer.
+        /// Headroom is a part of the buffer.
         Buffer = "buffer",
-        /// It is memory in addition to the buffer.
+        /// Headroom is memory in addition to the buffer.
         Beside = "beside",
     }
 }
@@ -234,15 +234,15 @@ crate::params! {
     /// Parameters of PFC.
     #[derive(Clone, Copy, Debug)]
     struct PfcParams {
-        /// An ingress is paused above a share of the free buffer (dynamic), a size (static), or the
-        /// buffer over the number of ports (`"equal"`).
+        /// An ingress is paused above a fraction of the free buffer (dynamic), a size (static), or
+        /// the buffer divided by the number of ports (`"equal"`).
         threshold: PfcThreshold = Param::either("xoff", &[
             Kind::Size { min: 1, max: MAX_SIZE_BYTES },
             Kind::Fraction { min: 0.001, max: 1000.0 },
         ])
             .or(&["equal"])
             .default("\"11%\"", "PRE-11", "of the free shared buffer (BFC paper 6.2.1, HPCC paper 5.1)"),
-        /// It is resumed this many bytes below that threshold.
+        /// An ingress is resumed this many bytes below the threshold `xoff`.
         xon_offset: u64 = Param::size("xon_offset", 0, MAX_SIZE_BYTES)
             .default("\"3072B\"", "PRE-12", "below XOFF (authors' code of HPCC)"),
         /// Headroom of each port and class; `"formula"`: from the rate and delay of its link.
@@ -262,23 +262,23 @@ crate::params! {
         /// repeats the pause.
         pause: Pause = Param::word("pause", Pause::WORDS)
             .default("\"until-resumed\"", "PRE-240", "what papers simulate: XOFF holds until XON"),
-        /// Time of a pause, in times in which the port sends 512 bits.
+        /// Duration of a pause, in quanta of 512 bit times of the port.
         quanta: u16 = Param::count("quanta", 1, u16::MAX as u64)
             .default("65535", "PRE-241", "the longest (Linux driver of Intel 82599)")
             .with("pause", &["quanta"], "`pause` is not \"quanta\""),
-        /// A pause that still holds is repeated after this part of its time.
+        /// A pause that must last is repeated after this fraction of its duration.
         refresh: f64 = Param::number("refresh", 0.001, 0.999)
             .default("0.5", "PRE-241", "half of the pause time (Linux driver of Intel 82599)")
             .with("pause", &["quanta"], "`pause` is not \"quanta\""),
-        /// Which bytes count where; `"ns3"`: as in ns-3, with `xoff` a power of 1/2.
+        /// Rules for pool and headroom; `"ns3"`: as in ns-3, with `xoff` a power of 1/2.
         accounting: Rules = Param::word("accounting", Rules::WORDS)
             .default("\"pool\"", "PRE-82", "the pool until XOFF, then headroom (specs/switch.md)"),
-        /// Most bytes of headroom that all ports and classes of a switch hold together;
-        /// `"separate"`: each has its own in full.
+        /// Size of a headroom pool that all ports and classes of a switch share; `"separate"`: each
+        /// has its own headroom.
         headroom_pool: Option<u64> = Param::size("headroom_pool", 1, MAX_SIZE_BYTES).or(&["separate"])
             .default("\"separate\"", "PRE-275", "each port and class has its own, our choice")
             .with("accounting", &["pool"], "`accounting` is not \"pool\""),
-        /// Headroom in times of what a link holds one way.
+        /// Headroom as a multiple of the bytes in flight on a link in one direction.
         headroom_delays: u32 = Param::count("headroom_delays", 0, 1_000)
             .default("3", "PRE-82", "of \"ns3\" books, times what a link holds one way (authors' code of HPCC)")
             .with("accounting", &["ns3"], "`accounting` is not \"ns3\""),
@@ -347,20 +347,20 @@ crate::params! {
     /// Parameters of the dynamic threshold of an egress.
     #[derive(Clone, Copy, Debug)]
     struct EgressDynamic {
-        /// Share of the free shared buffer that an egress may take.
+        /// Fraction of the free shared buffer that an egress may use.
         alpha: f64 = Param::fraction("alpha", 0.001, 1000.0)
             .default("1.0", "PRE-14", "of the free shared buffer (HPCC paper 5.3)"),
-        /// What the threshold is for.
+        /// The threshold applies to the bytes of each port or of each queue.
         per: Per = Param::word("per", Per::WORDS)
             .default("\"port\"", "PRE-14", "the port's queues together (HPCC paper 5.3)"),
     }
 }
 
 crate::params! {
-    /// Parameters of a memory of each port.
+    /// Parameters of a switch whose ports have separate memory.
     #[derive(Clone, Copy, Debug)]
     struct PerPort {
-        /// Memory of each port, in the place of `switch.buffer`.
+        /// Memory of each port. It replaces `switch.buffer`.
         limit: u64 = Param::size("limit", 64, MAX_SIZE_BYTES)
             .default("\"75MB\"", "PRE-142", "of memory for each port, more than it needs (BFC paper 6.2.1)"),
     }

@@ -15,11 +15,11 @@ pub struct Red {
 }
 
 crate::words! {
-    /// Bytes whose amount a signal uses.
+    /// Queued bytes that ECN compares with its thresholds.
     pub enum Scope {
-        /// The packet's own queue.
+        /// Bytes of the packet's queue.
         Queue = "queue",
-        /// All ECN-counted classes of the port.
+        /// Bytes of all classes of the port for which ECN is enabled.
         Port = "port",
     }
 }

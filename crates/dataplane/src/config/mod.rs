@@ -70,7 +70,7 @@ pub struct SwitchConfig<H> {
     pub guard: Option<WatchdogConfig>,
     /// Hop scheme in addition to PFC.
     pub hop: H,
-    /// Link schemes that prevent or repair losses.
+    /// Link schemes that prevent or repair losses (credits, link-level retry).
     pub link: LinkConfig,
     /// Selection among equal-cost egress ports.
     pub path: PathChoice,
@@ -204,7 +204,7 @@ crate::words! {
     /// Method by which a NIC finds the flow that sends next.
     #[derive(Default)]
     pub enum Arbiter {
-        /// A ring of the flows that may send.
+        /// Round robin over a list of the flows that may send.
         #[default]
         Ring = "ring",
         /// A scan over the list of all flows, with one timer per port, as in the ns-3 simulator.

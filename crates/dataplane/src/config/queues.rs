@@ -12,14 +12,14 @@ pub enum Classify {
     Fifo,
     /// A hash of the flow selects the queue. The hash is equal at all switches.
     Hash {
-        /// Queues per class.
+        /// Number of queues per class.
         queues: u16,
     },
     /// A flow table assigns a queue to each flow when the flow becomes active (BFC).
     Dynamic {
-        /// Queues per class.
+        /// Number of queues per class.
         queues: u16,
-        /// Flow-table entries per egress port.
+        /// Number of flow-table entries per egress port.
         table: u32,
         /// Time in ps for which a flow without packets in the switch keeps its queue. Replaced by
         /// [`AssignConfig::sticky_hrtts`] if that is set.
@@ -72,7 +72,7 @@ crate::words! {
     pub enum SlotBy {
         /// Hash of the complete flow identity.
         Flow = "flow",
-        /// Source, source port and length, see [`crate::source_hash`].
+        /// Source host, source port and length of the flow, see [`crate::source_hash`].
         Source = "source",
     }
 }
@@ -162,7 +162,7 @@ crate::params! {
         /// Key of a flow's entry: a hash of the flow, or only its source, source port and length.
         slot: SlotBy = Param::word("slot", SlotBy::WORDS)
             .default("\"flow\"", "PRE-20", "a hash of the flow (BFC paper 3.3.1)"),
-        /// Queue that a flow gets: an empty one, or that of its hash, empty or not.
+        /// Queue of a new flow: an empty one, or that of its hash, empty or not.
         by: AssignBy = Param::word("assign", AssignBy::WORDS)
             .default("\"empty\"", "PRE-20", "an empty queue (BFC paper 3.3.1)"),
         /// How long a flow keeps its queue after its last packet has left.
@@ -172,11 +172,11 @@ crate::params! {
         ])
             .default("2.0", "PRE-21", "in 1-hop RTTs (BFC paper 3.3.2)")
             .with("assign", SEARCHED, HASHED),
-        /// Interval at which the map of empty queues is updated; `"immediate"`: always up to date.
+        /// Update interval of the bitmap of empty queues; `"immediate"`: always up to date.
         bitmap_ps: Option<Time> = Param::time("bitmap", NS).or(&["immediate"])
             .default("\"immediate\"", "PRE-51", "the map of empty queues is always up to date (BFC paper 3.3.1)")
             .with("assign", SEARCHED, HASHED),
-        /// An empty queue that is paused may be taken.
+        /// An empty queue that is paused may be assigned.
         paused_eligible: bool = Param::flag("paused_eligible")
             .default("false", "PRE-51", "a paused queue is not taken (authors' code of BFC)")
             .with("assign", SEARCHED, HASHED),
@@ -189,14 +189,14 @@ crate::params! {
         reserved: u16 = Param::count("reserved", 0, 1000)
             .default("0", "PRE-51", "the search starts at queues for data")
             .with("start", &["random"], "only a search that starts by chance starts there"),
-        /// Queue that a flow takes if none is empty.
+        /// Queue of a new flow if no queue is empty.
         when_full: WhenFull = Param::word("when_full", WhenFull::WORDS)
             .default("\"random\"", "PRE-51", "any queue by chance (BFC paper 3.3.1)")
             .with("assign", SEARCHED, HASHED),
-        /// Incast flows share a queue of their own.
+        /// Incast flows share a queue that no other flow uses.
         incast_queue: bool = Param::flag("incast_queue")
             .default("false", "PRE-54", "the variant BFC + IncastLabel sets it (BFC paper A.7)"),
-        /// Pipelines of the switch, each with a flow table of its own.
+        /// Ingress pipelines of the switch, each with its own flow table.
         pipelines: u16 = Param::count("pipelines", 1, 64)
             .default("1", "PRE-51", "one flow table (BFC paper 3.3.1)"),
     }
@@ -306,9 +306,9 @@ pub enum Schedule {
     /// Round robin in the order of queue numbers: one packet per queue. A queue that becomes
     /// nonempty is served when its number is next, not after all other queues.
     Cyclic,
-    /// The queue whose first packet belongs to the flow with the fewest remaining bytes.
+    /// Serves the queue whose first packet belongs to the flow with the fewest remaining bytes.
     ShortestRemaining,
-    /// The nonempty queue with the lowest number.
+    /// Serves the nonempty queue with the lowest number.
     Strict,
 }
 

@@ -127,7 +127,7 @@ impl<T: Transport> SendingHalf for Driven<T> {
     fn for_each_flow(&self, nic: &Common, visit: &mut dyn FnMut(&Unfinished)) {
         let mut visit = |start: &FlowStart, mut flow: Unfinished| {
             if nic.egress.cuts(start) {
-                flow.why = OUT_OF_REACH; // LNK-13
+                flow.why = OUT_OF_REACH; // LNK-13: receiver unreachable
             }
             visit(&flow);
         };

@@ -119,7 +119,7 @@ pub(crate) trait SendingHalf {
         Vec::new()
     }
 
-    /// Counts deferred work at the end of a run. Most halves defer nothing.
+    /// Updates counters that are computed late, at the end of a run. Most halves have none.
     fn settle<S: Sink>(&mut self, _now: Time, _nic: &mut Common, _sink: &mut S) {}
 
     /// Prefetches the memory that an ACK of the flow in `slot` will read. Changes no state.

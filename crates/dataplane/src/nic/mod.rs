@@ -109,7 +109,7 @@ impl Nic {
         each!(&mut self.half, half => half.start(now, &mut self.common, flow, pair, sink));
     }
 
-    /// Prefetches this struct into the cache. Changes no state.
+    /// Prefetches the fields of the NIC. Changes no state.
     #[inline]
     pub fn prefetch(&self) {
         prefetch_whole(self);
@@ -298,13 +298,13 @@ impl Nic {
         self.links.as_ref().is_none_or(|links| links.is_at_rest())
     }
 
-    /// Counts deferred work at the end of a run, after all events of `now`.
+    /// Updates counters that are computed late, at the end of a run, after all events of `now`.
     // XP-19
     pub fn settle<S: Sink>(&mut self, now: Time, sink: &mut S) {
         each!(&mut self.half, half => half.settle(now, &mut self.common, sink));
     }
 
-    /// Handles a time that the NIC passed to [`Sink::call`].
+    /// Handles a timer that the NIC set with [`Sink::call`]. `what` is the argument of that call.
     pub fn called<S: Sink>(&mut self, now: Time, what: u32, sink: &mut S) {
         each!(&mut self.half, half => half.called(now, &mut self.common, what, sink));
     }
@@ -322,13 +322,14 @@ impl Nic {
                 .is_some_and(|links| links.is_waiting(port))
     }
 
-    /// Returns the counters of the frames of a port whose link numbers them.
+    /// Returns the frame counters of the link scheme at a port, if it numbers frames (link-level
+    /// retry).
     #[must_use]
     pub fn link_traffic(&self, port: u16) -> Option<Traffic> {
         self.links.as_ref()?.traffic(port)
     }
 
-    /// Returns the counters of link schemes that count at NICs.
+    /// Returns the counters of the link schemes, with their names.
     pub fn link_counts(&self) -> impl Iterator<Item = (&'static str, u64)> {
         self.links.iter().flat_map(|links| links.counted(true))
     }

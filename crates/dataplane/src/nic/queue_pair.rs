@@ -68,7 +68,7 @@ impl<C: Chosen> Active<'_, C> {
         }
         let own = flow.start.bytes_below(flow.next, mtu) - flow.start.bytes_below(flow.acked, mtu);
         let window = (self.control).window(self.parameters, &flow.start.path, now);
-        let in_flight = own + self.beside.in_flight; // NIC-51
+        let in_flight = own + self.beside.in_flight; // NIC-51: shared window
         let (in_flight, window) = flow.repair.flight(in_flight, window);
         in_flight < window
     }

@@ -38,7 +38,7 @@ impl Common {
                 (&mut fresh, true)
             }
         };
-        flow.marked |= packet.has(flag::CE); // NIC-16
+        flow.marked |= packet.has(flag::CE); // NIC-16: echo all marks since the last ACK
         let notify = flow.notify(now, config, &packet);
         let cold = arena.cold(id);
         let data = Data {
@@ -51,7 +51,7 @@ impl Common {
         let answer = (config.recovery).on_data(&mut flow.received, &mut flows.arrivals, &data);
         if config.reorders && answer.fresh {
             let late = packet.psn < flow.highest && !packet.has(flag::RETRANSMITTED);
-            counters.overtaken += u64::from(late); // SPR-06
+            counters.overtaken += u64::from(late); // SPR-06: out of order, not a retransmission
             flow.highest = flow.highest.max(packet.psn + 1);
         }
         count(counters, &answer, cold.payload);
@@ -104,7 +104,7 @@ impl Common {
         counters.discarded += 1;
         if !config.recovery.acknowledges_repeats() {
             arena.free(id);
-            return [None, None]; // NS3-22
+            return [None, None]; // NS3-22: no ACK for a repeated packet
         }
         counters.acks += 1;
         let reply = Reply {
@@ -138,10 +138,10 @@ fn count(counters: &mut NicCounters, answer: &Answer, payload: u16) {
 // NIC-15
 const fn backward(config: &NicConfig, hash: u32) -> u32 {
     if config.spray.is_some() {
-        return hash; // SPR-03
+        return hash; // SPR-03: the path of the data
     }
     if config.host.ports_in_hash {
-        return hash.rotate_left(16); // NS3-41
+        return hash.rotate_left(16); // NS3-41: swaps the UDP ports
     }
     mix32(hash ^ 0x0ac0_ffee)
 }

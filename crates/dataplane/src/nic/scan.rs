@@ -293,11 +293,11 @@ impl Scan {
             sink.finished(end);
         } else if packet.kind() == Kind::Nak && config.recovery.properties().has(Property::Repairs)
         {
-            pair.next = pair.acked; // NS3-22
+            pair.next = pair.acked; // NS3-22: go-back-N
         }
         let marked = packet.has(flag::CE);
         if config.host.cnp_on_ack && marked && !pair.finished() {
-            // NS3-23
+            // NS3-23: an ACK with an ECN mark is also a CNP
             let ticks = pair.control.on_cnp(control(config), now);
             Self::schedule(pair, slot, ticks, sink);
         }
@@ -429,7 +429,7 @@ impl SendingHalf for Scan {
     ) -> Option<PacketId> {
         let (config, egress) = (&*nic.config, &nic.egress);
         let paused = egress.closed_classes(0) >> self.reply_class & 1 != 0;
-        // NS3-21
+        // NS3-21: ACKs can be exempt from pauses of their class
         if !(config.host.ack_pausable && paused)
             && let Some(id) = self.replies.pop(arena)
         {

@@ -178,7 +178,7 @@ impl<C: Chosen> Sender<C> {
             if flow.state == State::Leaving {
                 egress.release(slot);
             } else if cut {
-                flow.state = State::Cut; // LNK-13
+                flow.state = State::Cut; // LNK-13: receiver unreachable
                 sink.flow_waits(&flow.start, Wait::Reach);
             } else if egress.gate.is_destination_paused(port, flow.start.dst) {
                 flow.state = State::Waiting;
@@ -192,7 +192,7 @@ impl<C: Chosen> Sender<C> {
                 flow.link = queue.parked;
                 queue.parked = slot;
             } else if self.pairs.next_ps(flow) > now {
-                flow.next_ps = self.pairs.next_ps(flow); // NIC-51
+                flow.next_ps = self.pairs.next_ps(flow); // NIC-51: pacing of the queue pair
                 self.wait_for_pace(nic, slot, sink);
             } else {
                 let mut active = self.active(nic, slot);
@@ -291,7 +291,7 @@ impl<C: Chosen> Sender<C> {
             active.inform(now, &Feedback::Ack(ack));
         }
         if active.config.host.cnp_on_ack && packet.has(flag::CE) {
-            active.inform(now, &Feedback::Cnp); // NS3-23
+            active.inform(now, &Feedback::Cnp); // NS3-23: a marked ACK is also a CNP
         }
         if news.acknowledges {
             (self.pairs).acknowledged(&nic.egress.flows[slot.index()], seq);

@@ -50,7 +50,7 @@ pub struct Words {
     pub flow: u32,
     /// A number, or 1 for a pause and 0 for a resume.
     pub number: u32,
-    /// Any other value.
+    /// A value that the type of the frame defines.
     pub other: u32,
     /// Index of an endpoint, or [`u32::MAX`].
     pub endpoint: u32,

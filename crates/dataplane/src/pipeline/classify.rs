@@ -16,7 +16,7 @@ pub(crate) enum Classifier {
     Fifo,
     Hash { queues: u16, flow_bits: u32 },
     Dynamic(Box<FlowTable>),
-    PerFlow(Box<MixedMap<u64, QueueId>>), // SW-25
+    PerFlow(Box<MixedMap<u64, QueueId>>), // SW-25: a queue per flow
     Priority { levels: u16 },
 }
 
@@ -77,7 +77,7 @@ impl Classifier {
                 Place::at(queueing.queue_of(port, class, number))
             }
             Self::Dynamic(table) => table.place(now, port, packet, queueing, draw),
-            // HOM-03
+            // HOM-03: the packet contains its priority level
             Self::Priority { levels } => {
                 let first = queueing.first_number(class);
                 let level = packet.upstream_queue.saturating_sub(first);

@@ -254,7 +254,7 @@ impl FlowTable {
             && entry.keeps(now, self.sticky_ps)
             && let Some(queue) = queueing.by_number(port, entry.queue)
             && queueing.get(queue).class == packet.class()
-        // BFC-13
+        // BFC-13: each class has its own queues
         {
             return Place {
                 queue,
@@ -276,9 +276,9 @@ impl FlowTable {
     #[inline(never)]
     fn fixed(&self, packet: &Packet) -> Option<u16> {
         if self.assign.incast_queue && packet.has(flag::INCAST) {
-            return Some(0); // BFC-36
+            return Some(0); // BFC-36: queue of incasts
         }
-        // BFC-47
+        // BFC-47: a hash selects the queue of every flow
         let apart = self.apart();
         (self.assign.by == AssignBy::Hash)
             .then(|| apart + hashed(packet.hash & self.flow_bits, self.queues - apart))
@@ -343,9 +343,9 @@ impl FlowTable {
         let q = queueing.get(queue);
         let empty = match &self.empty {
             None => q.is_empty(),
-            Some(map) => map.get(pipeline, queue), // BFC-38
+            Some(map) => map.get(pipeline, queue), // BFC-38: empty by the bitmap
         };
-        // BFC-40
+        // BFC-40: a paused queue is not assigned by default
         empty && (self.assign.paused_eligible || !q.paused)
     }
 

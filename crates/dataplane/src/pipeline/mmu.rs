@@ -353,8 +353,8 @@ impl Mmu {
         is_paused: bool,
     ) -> Result<Space, DropCause> {
         match self.admission {
-            Admission::Unlimited => return Ok(Space::Pool), // SW-17
-            // XP-06
+            Admission::Unlimited => return Ok(Space::Pool), // SW-17: no limit
+            // XP-06: each port has its own memory
             Admission::PerPort { bytes } if egress_bytes + size > bytes => {
                 return Err(DropCause::EgressThreshold);
             }
@@ -381,7 +381,7 @@ impl Mmu {
                 }
             }
             Admission::EgressDynamic { alpha, .. } => {
-                // SW-15
+                // SW-15: dynamic egress threshold
                 let free = self.shared_bytes.saturating_sub(self.shared_used);
                 if egress_bytes + size > alpha.of(free) {
                     Err(DropCause::EgressThreshold)
@@ -391,7 +391,7 @@ impl Mmu {
                     Err(DropCause::Buffer)
                 }
             }
-            // SW-16, BFC-15, SW-18
+            // SW-16, BFC-15, SW-18: classes that use the pool without PFC
             _ if more == 0 || self.shared_used + more + self.last_frames <= self.shared_bytes => {
                 Ok(Space::Pool)
             }

@@ -93,10 +93,10 @@ pub struct SwitchPortCounters {
 /// What the switch does with packets for a port whose link is down.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stranded {
-    /// Drops the packets.
+    /// Drops packets for a port whose link is down.
     #[default]
     Drop,
-    /// Keeps the packets until new routes are set or the link recovers.
+    /// Keeps packets for a port whose link is down, until new routes are set or it recovers.
     Wait,
 }
 

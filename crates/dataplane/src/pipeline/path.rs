@@ -55,7 +55,7 @@ impl<S: Sink> Cx<'_, S> {
         };
         let port = port.ok_or((None, DropCause::NoRoute))?; // SW-02
         if self.steps.has(Steps::LINKS) && self.core.is_lost_at(port) {
-            return Err((Some(port), DropCause::Link)); // LNK-23
+            return Err((Some(port), DropCause::Link)); // LNK-23: link down
         }
         Ok(port)
     }
@@ -109,7 +109,7 @@ impl<S: Sink> Cx<'_, S> {
             }
         }
         if self.steps.has(Steps::WATCHDOG) && self.reborrow().is_dropped_in_storm(port, class) {
-            return Verdict::Drop(DropCause::Link); // PFCWD-02
+            return Verdict::Drop(DropCause::Link); // PFCWD-02: PFC storm
         }
         if self.core.class.buffered >> class & 1 != 0 {
             if let Err(cause) = self.enter_buffer(port, place.queue, packet) {
@@ -129,7 +129,7 @@ impl<S: Sink> Cx<'_, S> {
     fn admit_to_short_queue(&mut self, port: u16, class: u8, id: PacketId) -> Verdict {
         let shaper = self.core.shaper.as_ref();
         if class == SHAPED_CLASS && shaper.is_some_and(|shaper| shaper.is_full(port)) {
-            return Verdict::Drop(DropCause::CreditLimit); // XP-03
+            return Verdict::Drop(DropCause::CreditLimit); // XP-03: the credit queue is full
         }
         match self.steps.has(Steps::TRIM) {
             true => self.trim_or_accept(port, id),
@@ -252,7 +252,7 @@ impl<S: Sink> Cx<'_, S> {
             let sent_before = telemetry.int_tx;
             telemetry.int_tx += size;
             if core.int && packet.kind() == Kind::Data && packet.has(flag::INT) {
-                // SW-33
+                // SW-33: INT record of this hop
                 let hop = IntHop {
                     ts_ps: self.now,
                     tx_bytes: sent_before,
@@ -298,7 +298,7 @@ impl<S: Sink> Cx<'_, S> {
     fn mark(&mut self, port: u16, queue: QueueId, id: PacketId) {
         let core = &mut *self.core;
         let telemetry = &core.queueing.ports[port as usize].telemetry;
-        let most = telemetry.ecn_bytes + telemetry.voq_bytes; // FG-50
+        let most = telemetry.ecn_bytes + telemetry.voq_bytes; // FG-50: includes parked bytes
         if most <= u64::from(telemetry.unmarked_bytes) {
             return;
         }

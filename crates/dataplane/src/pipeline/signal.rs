@@ -10,7 +10,7 @@ pub(crate) struct Marker {
     /// RED profile of each port: two thresholds and a probability.
     profiles: Vec<Red>,
     pub scope: Scope,
-    /// True if ACKs and pause frames draw a random number too, as in ns-3.
+    /// True if unmarked ACKs and pause frames also draw a random number, as in ns-3.
     pub replay: bool,
 }
 

@@ -107,7 +107,7 @@ pub enum Step<'a> {
         port: u16,
         /// The packet.
         id: PacketId,
-        /// Record of the packet.
+        /// Fields of the packet.
         packet: &'a Packet,
         /// State of the queue before the packet joined it.
         found: Found,
@@ -119,7 +119,7 @@ pub enum Step<'a> {
         port: u16,
         /// The packet.
         id: PacketId,
-        /// Record of the packet.
+        /// Fields of the packet.
         packet: &'a Packet,
         /// State of the queue before the packet joined it.
         found: Found,
@@ -138,7 +138,7 @@ pub enum Step<'a> {
     Withdraw {
         /// The packet.
         id: PacketId,
-        /// Record of the packet.
+        /// Fields of the packet.
         packet: &'a Packet,
     },
     /// A packet that was removed from its queue (`Withdraw`) is dropped.
@@ -146,7 +146,7 @@ pub enum Step<'a> {
     GiveUp {
         /// The port of the queue.
         port: u16,
-        /// Record of the packet.
+        /// Fields of the packet.
         packet: &'a Packet,
     },
     /// The packets of all ports whose link is down were removed from their queues.

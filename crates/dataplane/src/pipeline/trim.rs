@@ -87,7 +87,7 @@ impl<S: Sink> Cx<'_, S> {
             return Verdict::Drop(DropCause::Buffer);
         };
         if self.core.is_lost_at(back) {
-            self.drop(Some(back), id, DropCause::Link); // LNK-23
+            self.drop(Some(back), id, DropCause::Link); // LNK-23: link down
             return Verdict::Trimmed;
         }
         if !self.has_control_room(config, back, packet.size) {

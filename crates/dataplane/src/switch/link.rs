@@ -33,7 +33,7 @@ impl Switch {
         match failed {
             None => {
                 let cx = cx!(self, now, arena, sink);
-                cx.pause_again(port); // LNK-22
+                cx.pause_again(port); // LNK-22: classes above their threshold
                 cx.shape_again(port);
                 sink.kick(port);
             }

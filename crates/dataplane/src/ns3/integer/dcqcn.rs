@@ -9,7 +9,7 @@ use crate::cc::PathInfo;
 use crate::cc::dcqcn::DcqcnConfig;
 use crate::units::{NEVER, NS, Time};
 
-/// Timers of a flow.
+/// Timers of DCQCN for a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tick {
     /// Update of α, which rises if a CNP arrived and decays otherwise.
@@ -80,7 +80,7 @@ impl Dcqcn {
     ) -> [Option<(Time, Tick)>; 2] {
         match tick {
             Tick::Alpha => {
-                // NS3-53
+                // NS3-53: update of α
                 let seen = if self.alpha_cnp { config.g } else { 0.0 };
                 self.alpha = (1.0 - config.g) * self.alpha + seen;
                 self.alpha_cnp = false;

@@ -105,7 +105,7 @@ impl Hop {
         let over = self.utilisation / config.eta;
         let multiply = over >= 1.0 || self.stage >= config.max_stage;
         let wanted = if multiply {
-            (self.reference_bps as f64 / over) as u64 // NS3-31
+            (self.reference_bps as f64 / over) as u64 // NS3-31: rounded down
         } else {
             self.reference_bps
         };

@@ -61,7 +61,7 @@ impl Control {
     pub fn window(&self, config: &ControlConfig, path: &PathInfo) -> u64 {
         let bdp = path.bdp_bytes as u64;
         let scaled = || {
-            // NS3-33
+            // NS3-33: window = BDP · rate / line rate
             let window = u128::from(bdp) * u128::from(self.rate_bps) / u128::from(line_bps(path));
             (window as u64).max(1)
         };
@@ -324,7 +324,7 @@ mod tests {
         assert_eq!(rate, 98_114_516_129);
         assert_eq!(on(2000, &stack(US, 6250, 25_000)), (true, rate));
         // The same sample again: U falls below η. The reference rate is unchanged, because the ACK
-        // does not pass 51 000. The computed rate is limited to the line rate.
+        // does not pass byte 51 000. The computed rate is limited to the line rate.
         assert_eq!(on(3000, &stack(2 * US, 12_500, 25_000)), (true, LINE));
         // No bytes sent and no queue: no hop has a utilisation above 0, and U is unchanged.
         assert_eq!(on(4000, &stack(3 * US, 12_500, 0)), (true, LINE));

@@ -22,7 +22,7 @@ fn headroom_formula_adds_round_trip_two_frames_and_the_pause() {
         headroom: None,
         ..pfc(PfcThreshold::Static(0))
     };
-    // 2 us at 100 Gbps are 25 000 B; one byte may be cut by rounding.
+    // 2 us at 100 Gbps are 25 000 B. One more byte covers the rounding.
     assert_eq!(
         headroom_bytes(LINK.0, LINK.1, 1048, 1, &p),
         25_001 + 2 * 1048 + 64

@@ -42,7 +42,7 @@ impl<S: Sink> Cx<'_, S> {
     #[inline(never)]
     pub(crate) fn send_pause(&mut self, port: u16, class: u8, xoff: bool) {
         if self.core.is_dead(port) {
-            return; // LNK-21
+            return; // LNK-21: no frames on a link that is down
         }
         if xoff && let Some(paused) = self.take_resume_back(port, class) {
             return self.go_on(port, class, paused);
@@ -59,7 +59,7 @@ impl<S: Sink> Cx<'_, S> {
             .as_ref()
             .is_some_and(|marker| marker.replay)
         {
-            self.sink.unit(); // NS3-17
+            self.sink.unit(); // NS3-17: each pause frame draws a number
         }
         let pfc = &mut self.core.pfc;
         let frame = pfc.frame(class, xoff);
@@ -67,7 +67,7 @@ impl<S: Sink> Cx<'_, S> {
             if xoff {
                 self.sink.wake(refresh.sent(self.now, port, class));
             } else {
-                refresh.stop(port, 1 << class); // QNT-06
+                refresh.stop(port, 1 << class); // QNT-06: a resume ends the repetition
             }
         }
         let frame = self.emit(port, frame);

@@ -21,7 +21,7 @@ pub(super) const VICTIM_PAUSES: Counter = Counter::sum("spfc_victim_pauses");
 /// (Fig. 10 of the SPFC paper).
 #[derive(Clone, Copy, Debug)]
 struct Port {
-    /// TC (timer): end of the current interval.
+    /// TC (timer): end of the current counting interval.
     ends_ps: Time,
     /// IRC (rate counter): departures in the current interval, in packets or bytes.
     departed: u64,
@@ -68,7 +68,7 @@ impl Victims {
             enough: counting_number(&config, rate, max_frame),
             is_victim: false,
             pausing: 0,
-            awaits_resume: config.unpaused_waits, // SPFC-16
+            awaits_resume: config.unpaused_waits, // SPFC-16: before the first pause
         };
         Self {
             config,

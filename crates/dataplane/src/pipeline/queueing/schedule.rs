@@ -204,7 +204,7 @@ impl Queueing {
         if ready == 0 {
             return None;
         }
-        let mut class = ready.trailing_zeros() as u8; // SW-22
+        let mut class = ready.trailing_zeros() as u8; // SW-22: lowest class first
         if let Some(weight) = self.weight {
             class = self.ports[port as usize].take_turns(ready, weight);
         }
@@ -369,7 +369,7 @@ impl Queueing {
             self.close(queue);
             self.leave_round(at);
         } else if self.schedule == Schedule::RoundRobin {
-            self.rotate(at); // SW-21
+            self.rotate(at); // SW-21: one packet per queue
         }
         taken
     }
@@ -390,7 +390,7 @@ impl Queueing {
                 self.enter_shortest(at, queue, arena);
             }
         } else if matches!(self.schedule, Schedule::Cyclic | Schedule::Strict) {
-            // These schedules do not use the list of the round.
+            // These schedules do not use the linked list of queues.
         } else if empty || paused {
             self.leave_round(at);
         } else if self.schedule == Schedule::RoundRobin {

@@ -39,7 +39,7 @@ crate::words! {
 crate::words! {
     /// Time at which the state of a port changes.
     enum ChangeAt {
-        /// The end of the interval.
+        /// At the end of the interval.
         Interval = "interval",
         /// At once, by the departures so far.
         AtOnce = "at-once",
@@ -58,21 +58,21 @@ crate::params! {
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct VictimParams {
         /// TC, over which departures are counted; `"auto"`: long enough for the round trips, and
-        /// for ports that PFC stops and lets go.
+        /// for ports that PFC pauses and resumes.
         interval: Interval = Param::either("interval", &[
             Kind::Time { min: NS, max: MAX_TIME_PS },
             Kind::Multiple { of: "base round trips", min: 0.001, max: 1e6 },
         ])
             .or(&["auto"])
             .default("\"auto\"", "PRE-122", "TC, at least 4 round trips (SPFC paper V-B), our choice"),
-        /// A port that departs at 1/k of `rate` is a victim port.
+        /// A port whose packets depart at 1/k of `rate` is a victim port.
         k: f64 = Param::number("k", 1.0, 10_000.0)
             .default("5.0", "PRE-122", "a victim port departs at a fifth of its rate (SPFC paper IV-C)"),
         /// Rate C; `"port"`: that of the port's own link. The paper assumes one C for all ports of
         /// a switch.
         rate_bps: Option<u64> = Param::rate("rate").or(&["port"])
             .default("\"port\"", "PRE-122", "each port has the C of its link, our choice (SPFC paper V-B)"),
-        /// What is counted.
+        /// Unit in which departures are counted.
         count: Departures = Param::word("count", Departures::WORDS)
             .default("\"packets\"", "PRE-122", "what departs is counted in packets (SPFC paper V-A)"),
         /// `"interval"`: the state of a port changes at the end of an interval; `"at-once"`: a port
@@ -80,16 +80,15 @@ crate::params! {
         detect: ChangeAt = Param::word("detect", ChangeAt::WORDS)
             .default("\"interval\"", "PRE-122",
                 "the state changes when TC expires (SPFC paper V-A, Fig. 10)"),
-        /// Whether a port without any pause so far may be a victim port, or waits for its first
-        /// resume.
+        /// A port that was never paused can become a victim port, or only after its first resume.
         unpaused: Unpaused = Param::word("unpaused", Unpaused::WORDS)
             .default("\"resumed\"", "PRE-122", "a port without any pause may be a victim port, our choice"),
-        /// Whether a port that is resumed may be a victim port from the end of the interval on, or
-        /// at once where this interval or the last counted enough.
+        /// A resumed port can become a victim port at the end of the interval, or at once if this
+        /// or the last interval has enough departures.
         after_resume: ChangeAt = Param::word("after_resume", ChangeAt::WORDS)
             .default("\"interval\"", "PRE-122", "a resume only ends the reset (SPFC paper V-A)"),
-        /// Memory beside the pool that victim ports together may fill; `"buffer"`: as much as the
-        /// buffer, `"unbounded"`: each by itself as much.
+        /// Additional memory that all victim ports share; `"buffer"`: size of the buffer,
+        /// `"unbounded"`: size of the buffer for each victim port.
         beside: Beside = Param::size("beside", 0, MAX_SIZE_BYTES).or(&["buffer", "unbounded"])
             .default("\"0B\"", "PRE-122", "victim ports share the pool with all others (SPFC paper IV-B)"),
     }
