@@ -1,6 +1,6 @@
-//! Bolt's sender (Arslan et al., NSDI 2023): ACKs that switches permit raise the window by packets,
-//! notices of switches lower it. Below one packet the flow is paced. The rules are in
-//! `specs/bolt.md`.
+//! Bolt's sender (Arslan et al., NSDI 2023). Each ACK raises the window by the packets that
+//! switches permitted in its packet's marks, and each notice of a switch lowers the window. Below
+//! one packet the flow is paced. The rules are in `specs/bolt.md`.
 
 use super::{Ack, Control, Feedback, PathInfo, Scheme, Sent};
 use crate::packet::{Notice, ramp};
@@ -12,13 +12,14 @@ crate::params! {
     /// Parameters of Bolt's sender.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct SenderConfig {
-        /// Packets by which a window grows in a round trip without tokens of switches.
+        /// Packets by which a window grows per round trip without permission from switches.
         pub ai: f64 = Param::number("ai", 0.0, 1e3)
             .default("1.0", "PRE-222", "a packet per round trip (authors' code)"),
-        /// Share that a loss takes, and a notice to a window of at most a packet.
+        /// Share of the window that a loss removes; so does a notice, if the window is at most one
+        /// packet.
         pub md: f64 = Param::fraction("md", 0.01, 0.99)
             .default("0.5", "PRE-222", "(authors' code)"),
-        /// Bytes of a queue that cause no decrease.
+        /// Queue length in a notice that causes no decrease.
         pub target_queue_bytes: u64 = Param::size("target_queue", 0, 1_000_000_000)
             .default("\"0B\"", "PRE-222", "an empty queue (authors' code)"),
         /// Smallest window; below one packet a flow is paced.
@@ -45,7 +46,7 @@ impl Default for SenderConfig {
 /// State of one flow.
 #[derive(Clone, Debug)]
 pub struct Bolt {
-    /// Payload bytes.
+    /// Window in bytes of payload.
     window: f64,
     /// Round trip of the last ACK in ps; 0 before the first.
     rtt_ps: Time,
@@ -106,7 +107,7 @@ impl Control for Bolt {
         self.limit(config, path);
     }
 
-    // BOLT-11, BOLT-12, BOLT-13: which packets may raise the window
+    // BOLT-11, BOLT-12, BOLT-13: marks that let switches permit an increase of the window
     fn mark(&mut self, _config: &SenderConfig, _path: &PathInfo, _now: Time, sent: &Sent) -> u8 {
         let is_first = self.rtt_ps == 0;
         let is_last = sent.left <= (self.window as u64).max(sent.bytes);
@@ -156,9 +157,9 @@ impl Bolt {
         }
     }
 
-    /// Lowers the window by at most a packet, so often that all flows together drain the queue
-    /// within the round trip of the notice.
-    // BOLT-15, BOLT-16
+    /// Lowers the window by one packet if the last decrease is long enough ago. With this interval
+    /// all flows together drain the queue within the round trip of the notice.
+    // BOLT-15, BOLT-16: at most one packet less per notice
     fn notified(&mut self, config: &SenderConfig, path: &PathInfo, now: Time, notice: &Notice) {
         let mtu = f64::from(path.mtu);
         if self.window <= mtu {
@@ -177,8 +178,8 @@ impl Bolt {
         }
     }
 
-    /// Rate of the flow in bits per second: its window over the last round trip, or, before the
-    /// first ACK, the rate of the port.
+    /// Returns the rate of the flow in bits per second: window / last round trip. Before the first
+    /// ACK, this is the rate of the port.
     fn own_bps(&self, path: &PathInfo) -> f64 {
         match self.rtt_ps {
             0 => path.line_bps,

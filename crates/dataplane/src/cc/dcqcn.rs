@@ -1,10 +1,12 @@
 //! DCQCN's sender, the reaction point (rules in `specs/dcqcn.md`).
 //!
-//! DCQCN has timers: one lets α decay, one raises the rate, and in the vendor's form a third one
-//! checks for CNPs. The simulator schedules none of them. Each call computes the ticks that have
-//! passed, in order of time. The result is the same, because a rate acts only when a packet is sent.
-//! All ticks of α between two CNPs are one power of 1 − g. Ticks that no longer change the rate are
-//! skipped, so a long silence costs no more than the ticks up to line rate.
+//! DCQCN has timers: one decreases α, one raises the rate, and in the vendor's form a third one
+//! checks for CNPs. The simulator schedules no event for them. Each call computes the ticks that
+//! have passed, in order of time. The result is the same, because the rate matters only when a
+//! packet is sent.
+//!
+//! The ticks of α between two CNPs are one multiplication by a power of 1 − g. Ticks that do not
+//! change the rate are skipped, so a long silence costs no more than the ticks up to line rate.
 
 use super::{
     ARITHMETIC, Arithmetic, Control, Feedback, Limit, Notification, PathInfo, Scheme, WINDOW,
@@ -15,21 +17,21 @@ use crate::properties::{Properties, Property, Rule};
 use crate::units::{NEVER, Time};
 
 crate::words! {
-    /// When a DCQCN sender looks at a CNP.
+    /// When a DCQCN sender reacts to a CNP.
     pub enum CnpReaction {
-        /// Timers that sample whether one has arrived since their last tick (a NIC vendor's way).
+        /// At the next tick of timers that check for CNPs (a NIC vendor's form).
         Sampled = "sampled",
-        /// The moment it arrives (DCQCN paper).
+        /// On arrival of the CNP (DCQCN paper).
         Immediate = "immediate",
     }
 }
 
 crate::words! {
-    /// The class of CNPs.
+    /// The traffic class of CNPs.
     pub enum CnpClass {
-        /// That of data.
+        /// The class of the flow's data.
         Data = "data",
-        /// That of control.
+        /// The class of control packets.
         Control = "control",
     }
 }
@@ -38,7 +40,7 @@ crate::params! {
     /// DCQCN's parameters (`specs/dcqcn.md`).
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct DcqcnConfig {
-        /// When a CNP acts: at the next tick of the timers, or as it arrives.
+        /// When a CNP changes the rate: at the next tick of the timers, or on arrival.
         pub reaction: CnpReaction = Param::word("reaction", CnpReaction::WORDS)
             .default("\"sampled\"", "PRE-33", "timers look for CNPs (authors' code of HPCC)"),
         /// α before the first CNP.
@@ -78,7 +80,8 @@ crate::params! {
         /// for CNPs.
         pub decrease_interval_ps: Time = Param::time("decrease_interval", 0)
             .default("\"4us\"", "PRE-33", AUTHORS_CODE).in_network(InNetwork::Period),
-        /// Every cut sets the target to the current rate, also the second in a row.
+        /// Every rate cut sets the target to the current rate, even if no increase came since the
+        /// last cut.
         pub clamp_target: bool = Param::flag("clamp_target")
             .default("false", "PRE-33", AUTHORS_CODE),
         /// Limits bytes in flight to BDP × rate / line rate; `"bdp"`: to one BDP.
@@ -90,8 +93,8 @@ crate::params! {
         pub cnp_interval_ps: Time = Param::time("cnp_interval", 0)
             .default("\"1us\"", "PRE-35", "one per period of the alpha timer, our choice")
             .in_network(InNetwork::Period).without("cnp", &["on-ack"], ON_ACK),
-        /// Intervals run from a flow's first packet on, and a CNP tells of the marks of the one
-        /// that is over.
+        /// CNP intervals run from a flow's first packet on, and a CNP reports the marks of the
+        /// interval that ended.
         pub cnp_cycle: bool = Param::flag("cnp_cycle")
             .default("false", "PRE-35", "the interval begins with a CNP, our choice")
             .without("cnp", &["on-ack"], ON_ACK),
@@ -99,7 +102,7 @@ crate::params! {
         pub cnp_class: CnpClass = Param::word("cnp_class", CnpClass::WORDS)
             .default("\"data\"", "PRE-35", "as an ACK (authors' code of HPCC carries it on the ACK)")
             .without("cnp", &["on-ack"], ON_ACK),
-        /// Real numbers, or whole bits per second as in the ns-3 simulator.
+        /// Arithmetic: real numbers, or whole bits per second as in the ns-3 simulator.
         pub arithmetic: Arithmetic = ARITHMETIC,
     }
 }
@@ -111,7 +114,7 @@ pub struct Dcqcn {
     rate_bps: f64,
     /// Target rate R_T.
     target_bps: f64,
-    /// α after the ticks before `alpha_at_ps`.
+    /// α as of the tick before `alpha_at_ps`.
     alpha: f64,
     /// Next tick of the α timer.
     alpha_at_ps: Time,
@@ -144,7 +147,7 @@ impl Scheme for Dcqcn {
     const ABOUT: &'static str =
         "A rate that notifications of marked packets cut, and timers raise again.";
     type Params = DcqcnConfig;
-    // DCQCN-21, DCQCN-22
+    // DCQCN-21, DCQCN-22: the authors' and the vendor's form
     const PROVIDES: Properties =
         Properties::of(&[Property::ReadsEcn, Property::ReadsCnps, Property::Scannable]);
 
@@ -152,7 +155,7 @@ impl Scheme for Dcqcn {
         Ok(config)
     }
 
-    // NS3-60
+    // NS3-60: options that depend on each other
     fn rules(config: &DcqcnConfig) -> Vec<Rule> {
         let has_more = config.byte_counter.is_some()
             || config.reaction == CnpReaction::Immediate
@@ -171,7 +174,7 @@ impl Scheme for Dcqcn {
         Some(config.arithmetic == Arithmetic::Integer)
     }
 
-    // NS3-23
+    // NS3-23: notification by CNPs or by a flag of the ACK
     fn notification(config: &DcqcnConfig) -> Option<Notification> {
         Some(match config.cnp_bytes {
             None => Notification::OnAck,
@@ -188,14 +191,14 @@ impl Scheme for Dcqcn {
 impl Control for Dcqcn {
     type Config = DcqcnConfig;
 
-    /// A flow that starts at line rate.
+    /// Creates a flow that starts at line rate.
     fn new(config: &DcqcnConfig, path: &PathInfo, _now: Time) -> Self {
         Self {
-            rate_bps: path.line_bps, // DCQCN-01
+            rate_bps: path.line_bps, // DCQCN-01: line rate
             target_bps: path.line_bps,
-            alpha: config.alpha_start, // DCQCN-02, DCQCN-31
+            alpha: config.alpha_start, // DCQCN-02, DCQCN-31: first α
             alpha_at_ps: NEVER,
-            increase_at_ps: NEVER, // DCQCN-03
+            increase_at_ps: NEVER, // DCQCN-03: no timer before a CNP
             decrease_at_ps: 0,
             sent_bytes: 0,
             timer_stage: 0,
@@ -217,7 +220,7 @@ impl Control for Dcqcn {
         if !matches!(feedback, Feedback::Cnp) {
             return;
         }
-        self.advance(config, path, now); // DCQCN-18
+        self.advance(config, path, now); // DCQCN-18: ticks before the CNP
         match config.reaction {
             CnpReaction::Immediate => self.react(config, path, now),
             CnpReaction::Sampled => self.note(config, now),
@@ -231,11 +234,11 @@ impl Control for Dcqcn {
         };
         self.advance(config, path, now);
         if self.increase_at_ps == NEVER {
-            return; // DCQCN-03
+            return; // DCQCN-03: no byte counter before the first CNP
         }
         self.sent_bytes += bytes;
         while self.sent_bytes >= period_bytes.max(1) {
-            // DCQCN-12
+            // DCQCN-12: one increase per period of the byte counter
             self.sent_bytes -= period_bytes.max(1);
             self.increase(config, path);
             self.byte_stage = self.byte_stage.saturating_add(1);
@@ -260,8 +263,9 @@ impl Control for Dcqcn {
         }
     }
 
-    /// The next tick that may open the window; [`NEVER`]: none will.
-    // DCQCN-24
+    /// Returns the time of the next increase tick that can raise the window; [`NEVER`] if no tick
+    /// can.
+    // DCQCN-24: ticks that unblock a flow
     #[inline]
     fn rises_ps(&self, config: &DcqcnConfig, path: &PathInfo) -> Time {
         let target_grows =
@@ -291,7 +295,7 @@ impl Dcqcn {
             } else {
                 NEVER
             };
-            // DCQCN-18
+            // DCQCN-18: increase before decrease at the same time
             if self.increase_at_ps <= decrease_ps {
                 if self.increase_at_ps > now {
                     return;
@@ -306,15 +310,15 @@ impl Dcqcn {
         }
     }
 
-    /// Computes one tick of the increase timer, and at once all later ones up to `until` if they
-    /// change nothing.
+    /// Computes one tick of the increase timer. If this tick changes nothing, also skips all later
+    /// ticks up to `until`.
     fn increase_tick(&mut self, config: &DcqcnConfig, path: &PathInfo, until: Time) {
         let before = (self.rate_bps, self.target_bps);
         self.increase(config, path);
         let settled = before == (self.rate_bps, self.target_bps)
             && (self.target_bps >= path.line_bps || self.timer_stage > config.fast_recovery);
         let period_ps = config.increase_timer_ps.max(1);
-        // DCQCN-19
+        // DCQCN-19: skip ticks that change nothing
         let ticks = if settled {
             ticks_until(self.increase_at_ps, period_ps, until)
         } else {
@@ -328,7 +332,7 @@ impl Dcqcn {
             .saturating_add(ticks.saturating_mul(period_ps));
     }
 
-    /// Raises the rate once, for the timer or for the byte counter.
+    /// Raises the rate for one event of the timer or of the byte counter.
     fn increase(&mut self, config: &DcqcnConfig, path: &PathInfo) {
         let most = self.timer_stage.max(self.byte_stage);
         let least = match config.byte_counter {
@@ -336,11 +340,11 @@ impl Dcqcn {
             None => self.timer_stage,
         };
         let step_bps = if most < config.fast_recovery {
-            0.0 // DCQCN-13
+            0.0 // DCQCN-13: fast recovery
         } else if least > config.fast_recovery {
-            config.hai_bps // DCQCN-15
+            config.hai_bps // DCQCN-15: hyper increase
         } else {
-            config.ai_bps // DCQCN-14
+            config.ai_bps // DCQCN-14: additive increase
         };
         self.target_bps = (self.target_bps + step_bps).min(path.line_bps); // DCQCN-16
         self.rate_bps = (self.rate_bps + self.target_bps) / 2.0;
@@ -349,12 +353,12 @@ impl Dcqcn {
     /// Reacts to a CNP immediately: cuts the rate and raises α.
     fn react(&mut self, config: &DcqcnConfig, path: &PathInfo, now: Time) {
         if now < self.decrease_at_ps {
-            return; // DCQCN-07
+            return; // DCQCN-07: too soon after the last cut
         }
         self.settle_alpha(config, now);
         let raised = (1.0 - config.g) * self.alpha + config.g;
         if config.alpha_first {
-            self.alpha = raised; // DCQCN-31
+            self.alpha = raised; // DCQCN-31: raise α before the cut
         }
         self.cut(config, path, now); // DCQCN-05
         self.alpha = raised; // DCQCN-06
@@ -363,7 +367,7 @@ impl Dcqcn {
         self.started = true;
     }
 
-    /// Records a CNP. The next ticks of the timers react to it.
+    /// Records a CNP in the sampled form. The next ticks of both timers react to the CNP.
     fn note(&mut self, config: &DcqcnConfig, now: Time) {
         let period_ps = config.decrease_interval_ps.max(1);
         if self.started {
@@ -374,7 +378,7 @@ impl Dcqcn {
                 .decrease_at_ps
                 .saturating_add(missed.saturating_mul(period_ps));
         } else {
-            // DCQCN-11
+            // DCQCN-11: the first CNP starts both timers
             self.started = true;
             self.alpha_at_ps = now.saturating_add(config.alpha_timer_ps.max(1));
             self.decrease_at_ps = now.saturating_add(period_ps);
@@ -404,8 +408,8 @@ impl Dcqcn {
         self.increase_at_ps = now.saturating_add(config.increase_timer_ps.max(1)); // DCQCN-12
     }
 
-    /// Computes the ticks of α up to and including `until`. Called only at CNPs and reductions, so
-    /// that the rounding of α does not depend on the number of calls that read the rate.
+    /// Computes the ticks of α up to and including `until`. Only CNPs and reductions call this, so
+    /// that the rounding of α does not depend on how often the rate is read.
     fn settle_alpha(&mut self, config: &DcqcnConfig, until: Time) {
         let period_ps = config.alpha_timer_ps.max(1);
         let ticks = ticks_until(self.alpha_at_ps, period_ps, until);
@@ -422,7 +426,7 @@ impl Dcqcn {
     }
 }
 
-/// Number of the ticks at `first`, `first + period`, … that are not after `until`.
+/// Returns the number of ticks at `first`, `first + period`, … up to and including `until`.
 fn ticks_until(first: Time, period: Time, until: Time) -> u64 {
     if first > until {
         0
@@ -431,7 +435,8 @@ fn ticks_until(first: Time, period: Time, until: Time) -> u64 {
     }
 }
 
-/// `base` to the power `exponent` by squaring: products only, so the same on every machine.
+/// Returns `base` to the power `exponent` by repeated squaring. The result is the same on every
+/// machine, because it uses multiplications only.
 fn power(base: f64, mut exponent: u64) -> f64 {
     let (mut result, mut square) = (1.0, base);
     while exponent > 0 {

@@ -25,7 +25,7 @@ crate::params! {
         /// Lowest rate; `"packet"`: one packet per round trip.
         pub min_rate_bps: Option<f64> = Param::rate("min_rate").or(&["packet"])
             .default("\"packet\"", "PRE-84", "one packet per round trip (DCTCP paper)"),
-        /// Real numbers, or whole bits per second as in the ns-3 simulator.
+        /// Arithmetic: real numbers, or whole bits per second as in the ns-3 simulator.
         pub arithmetic: Arithmetic =
             ARITHMETIC.default("\"real\"", "PRE-83", "real numbers, a window"),
         /// The window limits bytes in flight; `false`: it only sets the rate.
@@ -38,7 +38,7 @@ crate::params! {
 pub struct Dctcp {
     /// Congestion window in bytes.
     window_bytes: f64,
-    /// Below this window slow start doubles it per round trip, in bytes.
+    /// Slow-start threshold in bytes: below it, the window doubles per round trip.
     slow_start_bytes: f64,
     /// Smoothed share of marked bytes.
     alpha: f64,
@@ -59,14 +59,14 @@ impl Scheme for Dctcp {
     const TITLE: &'static str = "DCTCP";
     const ABOUT: &'static str = "A window that shrinks by half of the share of marked bytes.";
     type Params = DctcpConfig;
-    // DCTCP-13, DCTCP-14
+    // DCTCP-13, DCTCP-14: with or without slow start
     const PROVIDES: Properties = Properties::of(&[Property::ReadsEcn, Property::Scannable]);
 
     fn configure(config: DctcpConfig) -> Result<DctcpConfig, Conflict> {
         Ok(config)
     }
 
-    // NS3-60
+    // NS3-60: options that depend on each other
     fn rules(config: &DctcpConfig) -> Vec<Rule> {
         if !config.slow_start {
             return Vec::new();
@@ -90,14 +90,14 @@ impl Control for Dctcp {
         let most = most_bytes(path);
         let first_bytes = f64::from(config.initial_packets) * f64::from(path.mtu);
         Self {
-            // DCTCP-01, DCTCP-02
+            // DCTCP-01, DCTCP-02: first window
             window_bytes: if config.slow_start {
                 limit(first_bytes, config, path)
             } else {
                 most
             },
             slow_start_bytes: if config.slow_start { most } else { 0.0 },
-            alpha: 1.0, // DCTCP-04
+            alpha: 1.0, // DCTCP-04: first α
             acked_bytes: 0,
             marked_bytes: 0,
             window_end: 0,
@@ -116,7 +116,7 @@ impl Control for Dctcp {
         match feedback {
             Feedback::Ack(ack) => self.acknowledged(config, path, ack),
             Feedback::Loss(loss) if !self.reduced => {
-                self.reduce(0.5, config, path, loss.snd_nxt); // DCTCP-12
+                self.reduce(0.5, config, path, loss.snd_nxt); // DCTCP-12: a loss halves the window
             }
             _ => {}
         }
@@ -124,7 +124,7 @@ impl Control for Dctcp {
 
     #[inline]
     fn rate_bps(&mut self, _config: &DctcpConfig, path: &PathInfo, _now: Time) -> f64 {
-        path.rate_of_window(self.window_bytes) // DCTCP-11
+        path.rate_of_window(self.window_bytes) // DCTCP-11: pace of one window per base round trip
     }
 
     #[inline]
@@ -132,7 +132,7 @@ impl Control for Dctcp {
         if config.window {
             floor_window(self.window_bytes)
         } else {
-            u64::MAX // DCTCP-15
+            u64::MAX // DCTCP-15: no limit of the bytes in flight
         }
     }
 }
@@ -165,7 +165,7 @@ impl Dctcp {
         let first = self.window_end == 0;
         self.window_end = ack.snd_nxt;
         if first {
-            return false; // DCTCP-05
+            return false; // DCTCP-05: the observation window has not ended
         }
         if self.acked_bytes > 0 {
             let share = self.marked_bytes as f64 / self.acked_bytes as f64;
@@ -189,7 +189,7 @@ fn most_bytes(path: &PathInfo) -> f64 {
     path.initial_window_bytes().max(f64::from(path.mtu))
 }
 
-/// Bytes that a round trip without marks adds to the window.
+/// Returns the bytes by which the window grows in a round trip without marks.
 fn step_bytes(config: &DctcpConfig, path: &PathInfo) -> f64 {
     match config.ai_bps {
         Some(bps) => path.bytes_per_rtt(bps), // NS3-34
@@ -197,8 +197,8 @@ fn step_bytes(config: &DctcpConfig, path: &PathInfo) -> f64 {
     }
 }
 
-/// Returns the window within its bounds: at least one packet and what the lowest rate sends in a
-/// round trip, at most one BDP.
+/// Returns the window limited to its range. The least is one packet and what `min_rate` sends in a
+/// round trip. The most is one BDP.
 fn limit(window_bytes: f64, config: &DctcpConfig, path: &PathInfo) -> f64 {
     let least = config
         .min_rate_bps

@@ -1,6 +1,6 @@
-//! The delay window of the BFC paper (App. A.1, Algorithm 1): it keeps the
-//! round trip near a target that is far above the base, so that a flow has no more in the network
-//! than it needs.
+//! The delay window of the BFC paper (App. A.1, Algorithm 1). It keeps the round trip near a target
+//! far above the base round trip. So a flow does not have many more bytes in the network than it
+//! needs.
 //!
 //! The rules are in `specs/bfc.md`.
 
@@ -12,10 +12,10 @@ crate::params! {
     /// Parameters of the delay window (`specs/bfc.md`, BFC-34).
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct DelayWindowConfig {
-        /// The round trip that the window is steered to, in base round trips.
+        /// Round trip that the window aims at, in base round trips.
         pub target: f64 = Param::number("target", 1.0, 1e6)
             .default("2.5", "PRE-55", "in base RTTs (BFC paper A.1)"),
-        /// The window never exceeds what the line sends in the target.
+        /// The window is at most what the line sends in the target round trip.
         pub capped: bool = Param::flag("capped")
             .default("true", "PRE-55", "at what the line sends in the target, our choice"),
     }
@@ -44,12 +44,12 @@ impl Scheme for DelayWindow {
 impl Control for DelayWindow {
     type Config = DelayWindowConfig;
 
-    /// A flow starts with one BDP.
-    // BFC-34
+    /// Creates a flow whose first window is one BDP.
+    // BFC-34: parameters of the delay window
     fn new(config: &DelayWindowConfig, path: &PathInfo, _now: Time) -> Self {
         let target_ps = config.target * path.base_rtt_ps as f64;
         let most_bytes = if config.capped {
-            (config.target * path.bdp_bytes).max(f64::from(path.mtu)) // BFC-46
+            (config.target * path.bdp_bytes).max(f64::from(path.mtu)) // BFC-46: cap of the window
         } else {
             f64::INFINITY
         };
@@ -62,7 +62,7 @@ impl Control for DelayWindow {
 
     /// Updates the window by Algorithm 1 of the paper, once for each packet that this ACK is the
     /// first to acknowledge.
-    // BFC-34
+    // BFC-34: Algorithm 1
     #[inline]
     fn on_feedback(
         &mut self,
@@ -77,7 +77,8 @@ impl Control for DelayWindow {
         if ack.rtt_ps == 0 {
             return;
         }
-        // The paper's window is in packets: (target - RTT) / RTT of a packet for each packet.
+        // The paper counts the window in packets: each acknowledged packet adds (target − RTT) /
+        // RTT packets.
         let change = (self.target_ps - ack.rtt_ps as f64) / ack.rtt_ps as f64;
         let window = self.window_bytes + change * ack.newly as f64;
         self.window_bytes = window.clamp(f64::from(path.mtu).min(self.most_bytes), self.most_bytes);
@@ -133,7 +134,7 @@ mod tests {
         }
     }
 
-    // BFC-34
+    // BFC-34: after a round trip, window = old window · target / RTT
     #[test]
     fn in_a_round_trip_the_window_goes_to_window_times_target_over_rtt() {
         let config = DELAY_WINDOW;
@@ -149,7 +150,7 @@ mod tests {
         assert_eq!(w.window(&config, &PATH, 0), 50_000);
         round(&mut w, 10 * US);
         assert_eq!(w.window(&config, &PATH, 0), 100_000);
-        // An ACK for several packets counts as those.
+        // One ACK for four packets has the effect of four ACKs.
         let (mut one, mut four) = (w.clone(), w.clone());
         (0..4).for_each(|_| one.on_feedback(&config, &PATH, 0, &ack(40 * US, 1000)));
         four.on_feedback(&config, &PATH, 0, &ack(40 * US, 4000));
@@ -159,7 +160,7 @@ mod tests {
         );
     }
 
-    // BFC-46
+    // BFC-46: bounds of the window
     #[test]
     fn the_window_stays_between_a_packet_and_what_the_line_sends_in_the_target() {
         let config = DELAY_WINDOW;

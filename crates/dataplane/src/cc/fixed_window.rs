@@ -1,4 +1,4 @@
-//! A window that never changes: a flow sends as fast as its port while fewer bytes than that are in
+//! A constant window: a flow sends at the rate of its port while fewer bytes than the window are in
 //! flight.
 
 use super::{Control, Feedback, PathInfo, Scheme};
@@ -10,7 +10,7 @@ crate::params! {
     /// Parameters of the fixed window.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct FixedWindowConfig {
-        /// Bytes in flight; `"bdp"`: one BDP of the path.
+        /// Window in bytes; `"bdp"`: one BDP of the path.
         pub window: Option<u64> = Param::size("window", 1, MAX_SIZE_BYTES).or(&["bdp"])
             .default("\"bdp\"", "PRE-30", "one BDP of the base RTT (BFC paper 6.2.1, Ideal-FQ)"),
     }

@@ -1,12 +1,13 @@
 //! HPCC's sender: Algorithm 1 of the paper (rules in `specs/hpcc.md`).
 //!
-//! A sender keeps the telemetry of its last ACK. Each ACK gives, per link, the bytes in flight as
-//! a share of what the link holds at full use. The share of the fullest link determines how much
-//! the window shrinks or grows. The window is computed from a reference that changes only once per
-//! round trip, so that two ACKs that report the same queue do not both count.
+//! A sender keeps the telemetry of its last ACK. From two consecutive ACKs it computes the
+//! utilisation of each link: bytes in flight / (link rate · base round trip). The utilisation of
+//! the fullest link determines how much the window shrinks or grows. The window is computed from a
+//! reference window that changes only once per round trip. So two ACKs that report the same queue
+//! do not both count.
 //!
 //! The variants of the paper are options of this file. `registers.rs` has the variant with a window
-//! per link, `reciprocals.rs` the table that replaces a division.
+//! per link. `reciprocals.rs` has the table that replaces a division.
 
 mod fixed;
 mod reciprocals;
@@ -23,13 +24,13 @@ pub use fixed::Constants;
 pub use reciprocals::{Division, Reciprocals};
 
 crate::words! {
-    /// When HPCC changes its window, and from what.
+    /// When HPCC changes its window, and from which reference window.
     pub enum Reaction {
-        /// On every ACK, from a reference that changes once per round trip (Algorithm 1).
+        /// On every ACK, from a reference window that changes once per round trip (Algorithm 1).
         Combined = "combined",
-        /// On every ACK, from the last window.
+        /// On every ACK, from the window after the last ACK.
         PerAck = "per-ack",
-        /// On the ACK of the first packet sent after the last change only.
+        /// Once per round trip: on the ACK of the first packet that was sent after the last change.
         PerRtt = "per-rtt",
     }
 }
@@ -45,20 +46,21 @@ crate::words! {
 }
 
 crate::words! {
-    /// The numbers that HPCC computes with.
+    /// The arithmetic of HPCC.
     pub enum Arithmetic {
         /// Real numbers.
         Real = "real",
         /// Whole bits per second, as in the ns-3 simulator.
         Integer = "integer",
-        /// Fixed point, as in the circuits of `hardware/hpcc` (HPCC-41). It needs the telemetry of
-        /// [`IntFormat::Wire`] and a [`Division::Table`].
+        /// Fixed point, as in the circuits of `hardware/hpcc` (HPCC-41). It requires the telemetry
+        /// of [`IntFormat::Wire`] and a [`Division::Table`].
         Fixed = "fixed",
     }
 }
 
-/// The α of α-fairness. `Some(α)`: HPCC keeps a window per link and combines them by an α-mean; for
-/// an infinite α this is the smallest. `None`: one window, for the fullest link, as in the paper.
+/// The α of α-fairness. `Some(α)`: HPCC keeps a window per link, and the α-mean of these windows is
+/// the flow's window. For an infinite α this is the smallest window. `None`: one window, for the
+/// fullest link, as in the paper.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fairness(pub Option<f64>);
 
@@ -73,7 +75,7 @@ impl Field for Fairness {
 
 crate::params! {
     /// HPCC's parameters (`specs/hpcc.md`).
-    // HPCC-21, HPCC-22
+    // HPCC-21, HPCC-22: values of the parameters
     #[derive(Clone, Debug, PartialEq)]
     pub struct HpccConfig {
         /// Target utilisation η of a link.
@@ -81,18 +83,18 @@ crate::params! {
         /// Additive-increase stages before a multiplicative step.
         pub max_stage: u32 = Param::count("max_stage", 0, 1_000)
             .default("5", "PRE-31", "(HPCC paper 5.1)"),
-        /// Additive increase: a size, the rate that sends it in T, or the flows on a link of the
-        /// rule of thumb.
+        /// Additive increase: a size, the rate that sends this size in T, or the number of flows on
+        /// a link for the paper's rule of thumb.
         pub wai: Increase = Param::either("wai", ADDITIVE_INCREASE)
             .default("\"80B\"", "PRE-31", "(HPCC paper 5.1)"),
-        /// Real numbers, whole bits per second as in the ns-3 simulator, or the fixed point of a
-        /// NIC's circuit.
+        /// Arithmetic: real numbers, whole bits per second as in the ns-3 simulator, or the fixed
+        /// point of a NIC's circuit.
         pub arithmetic: Arithmetic = Param::word("arithmetic", Arithmetic::WORDS)
             .default("\"real\"", "PRE-83", "real numbers, a window"),
         /// Lowest rate.
         pub min_rate_bps: f64 = Param::rate("min_rate")
             .default("\"100Mbps\"", "PRE-32", "(authors' code of HPCC)"),
-        /// When the window changes, and from what.
+        /// When the window changes, and from which reference window.
         pub reaction: Reaction = Param::word("reaction", Reaction::WORDS)
             .default(
                 "\"combined\"",
@@ -102,17 +104,18 @@ crate::params! {
         /// Which bytes switches count in telemetry: those that leave, or those that join the queue.
         pub counted: Counter = Param::word("rate", Counter::WORDS)
             .default("\"tx\"", "PRE-71", "what a port sends, not what it gets (HPCC paper 3.4)"),
-        /// A window for each link, and the flow's as their α-mean; `"max-min"`: the smallest.
+        /// α of α-fairness: one window for each link, and their α-mean is the flow's window;
+        /// `"max-min"`: the smallest window.
         pub alpha: Fairness = Param::number("alpha_fair", 0.05, 100.0).or(&["off", "max-min"])
             .default("\"off\"", "PRE-71", "one window, of the fullest link (HPCC paper 3.2)"),
         /// How the window is divided: exactly, or by a table of reciprocals.
         pub division_by: DivisionBy = Param::word("division", DivisionBy::WORDS)
             .default("\"exact\"", "PRE-71", "no look-up table, our choice"),
-        /// Error of the table.
+        /// Largest relative error of the table.
         pub division: Division = Param::fraction("epsilon", 0.0001, 0.5)
             .default("0.01", "PRE-71", "of the \"table\"; it then takes 9 KB (HPCC paper 4.3)")
             .with("division", &["table"], "`division` is not \"table\""),
-        /// Links without a queue are left out, but once per round trip.
+        /// Links without a queue are ignored, except once per round trip.
         pub sample_feedback: bool = Param::flag("sample_feedback")
             .default("false", "PRE-71", "every ACK counts for every link (HPCC paper 3.2)"),
     } + {
@@ -122,13 +125,13 @@ crate::params! {
 }
 
 impl HpccConfig {
-    /// W_AI in bytes of a flow on this path.
+    /// Returns W_AI of a flow on this path, in bytes.
     #[inline]
     #[must_use]
     pub fn additive_bytes(&self, path: &PathInfo) -> f64 {
         match self.wai {
             Increase::Flows(n) => Self::rule_of_thumb_wai(path.initial_window_bytes(), self.eta, n),
-            other => other.bytes(path), // NS3-34
+            other => other.bytes(path), // NS3-34: bytes per base round trip
         }
     }
 
@@ -173,11 +176,11 @@ pub struct Hpcc {
     window_bytes: f64,
     /// Rate R in bits per second.
     rate_bps: f64,
-    /// Window and utilisation per link, if α-fairness is set; made at the first telemetry.
+    /// Window and utilisation per link. Created at the first telemetry, if α-fairness is set.
     registers: Option<Box<Registers>>,
 }
 
-/// Measurement of one link by an ACK: the utilisation u', and the time τ over which it was taken.
+/// Measurement of one link between two ACKs: the utilisation u', and the time τ between them.
 #[derive(Clone, Copy)]
 struct Measured {
     in_flight: f64,
@@ -189,7 +192,7 @@ impl Scheme for Hpcc {
     const TITLE: &'static str = "HPCC";
     const ABOUT: &'static str =
         "A window from the telemetry of the fullest link of the path (Algorithm 1).";
-    // HPCC-21, HPCC-22
+    // HPCC-21, HPCC-22: values of the parameters
     type Params = HpccConfig;
     const PROVIDES: Properties = Properties::of(&[Property::ReadsInt, Property::Scannable]);
 
@@ -222,7 +225,7 @@ impl Scheme for Hpcc {
         config
     }
 
-    // NS3-60, HPCC-41
+    // NS3-60, HPCC-41: options that depend on each other
     fn rules(config: &HpccConfig) -> Vec<Rule> {
         let mut rules = Vec::new();
         let has_more = config.reaction == Reaction::PerAck
@@ -253,7 +256,7 @@ impl Control for Hpcc {
 
     /// Creates a flow that starts at line rate.
     fn new(config: &HpccConfig, path: &PathInfo, _now: Time) -> Self {
-        // HPCC-05
+        // HPCC-05: first window and rate
         let (initial_bytes, rate_bps) = match config.fixed(path) {
             None => (path.initial_window_bytes(), path.line_bps),
             Some((constants, _)) => (
@@ -267,7 +270,7 @@ impl Control for Hpcc {
             path: 0,
             inc_stage: 0,
             last_update_seq: 0,
-            utilisation: 1.0, // HPCC-15
+            utilisation: 1.0, // HPCC-15: first U
             reference_bytes: initial_bytes,
             window_bytes: initial_bytes,
             rate_bps,
@@ -287,14 +290,14 @@ impl Control for Hpcc {
             return; // HPCC-25: losses do not change the window.
         };
         let Some(stack) = ack.int.filter(|stack| !stack.hops.is_empty()) else {
-            return; // HPCC-04
+            return; // HPCC-04: no telemetry
         };
         if self.hops == 0 {
-            // HPCC-09
+            // HPCC-09: the first ACK with telemetry is only recorded
             self.last_update_seq = ack.snd_nxt;
             self.record(config, stack);
         } else if self.path != stack.path || usize::from(self.hops) != stack.hops.len() {
-            self.record(config, stack); // HPCC-10
+            self.record(config, stack); // HPCC-10: another path
         } else {
             self.react(config, path, ack, stack);
         }
@@ -307,7 +310,7 @@ impl Control for Hpcc {
 
     #[inline]
     fn window(&mut self, _config: &HpccConfig, _path: &PathInfo, _now: Time) -> u64 {
-        floor_window(self.window_bytes) // HPCC-06
+        floor_window(self.window_bytes) // HPCC-06: limit of the bytes in flight
     }
 }
 
@@ -336,7 +339,7 @@ impl Hpcc {
         self.hops = hops.len() as u8;
         self.path = stack.path;
         if let Fairness(Some(alpha)) = config.alpha {
-            // HPCC-32
+            // HPCC-32: one window per link
             let registers = Registers::new(alpha, hops.len(), self.window_bytes);
             match &mut self.registers {
                 Some(old) => **old = registers,
@@ -346,10 +349,11 @@ impl Hpcc {
     }
 
     fn react(&mut self, config: &HpccConfig, path: &PathInfo, ack: &Ack<'_>, stack: Telemetry<'_>) {
-        // The ACK of a packet that was sent after the last update of the reference.
+        // True if the ACK is for a packet that was sent after the last update of the reference
+        // window.
         let newer = ack.seq > self.last_update_seq;
         if config.reaction == Reaction::PerRtt && !newer {
-            return; // HPCC-34
+            return; // HPCC-34: one change per round trip
         }
         let update = newer || config.reaction == Reaction::PerAck; // HPCC-18, HPCC-33
         let adjusted = if let Some((constants, table)) = config.fixed(path) {
@@ -364,8 +368,8 @@ impl Hpcc {
         }
     }
 
-    /// MeasureInflight of Algorithm 1: updates U from the fullest link and keeps the new telemetry.
-    /// Returns false if the ACK says nothing new.
+    /// Runs MeasureInflight of Algorithm 1: updates U from the fullest link and keeps the new
+    /// telemetry. Returns false if the ACK has no new measurement.
     fn measure(
         &mut self,
         config: &HpccConfig,
@@ -406,7 +410,8 @@ impl Hpcc {
         fullest
     }
 
-    /// ComputeWind of Algorithm 1, and the update of the reference window that follows in NewAck.
+    /// Runs ComputeWind of Algorithm 1 and the update of the reference window that follows in
+    /// NewAck.
     fn adjust(&mut self, config: &HpccConfig, path: &PathInfo, update: bool) -> bool {
         let multiply = self.utilisation >= config.eta || self.inc_stage >= config.max_stage;
         let wanted = compute_window(
@@ -418,15 +423,15 @@ impl Hpcc {
         );
         self.set_window(config, path, wanted);
         if update {
-            // HPCC-18
+            // HPCC-18: update of the reference window
             self.inc_stage = if multiply { 0 } else { self.inc_stage + 1 };
             self.reference_bytes = self.window_bytes;
         }
         true
     }
 
-    /// MeasureInflight and ComputeWind with a window for each link.
-    // HPCC-32
+    /// Runs MeasureInflight and ComputeWind with a window for each link.
+    // HPCC-32: one window per link
     fn adjust_registers(
         &mut self,
         config: &HpccConfig,
@@ -457,9 +462,9 @@ impl Hpcc {
         true
     }
 
-    /// MeasureInflight and ComputeWind in fixed point. The state holds the integers of the circuit
-    /// as real numbers, which represent them exactly.
-    // HPCC-41
+    /// Runs MeasureInflight and ComputeWind in fixed point. The state stores the integers of the
+    /// circuit as real numbers, which represent these integers exactly.
+    // HPCC-41: the NIC's circuit
     fn react_fixed(
         &mut self,
         constants: &Constants,
@@ -489,7 +494,7 @@ impl Hpcc {
         self.window_bytes = fixed::real(window, fixed::WINDOW_BITS);
         self.rate_bps = fixed::bits_per_second(constants.rate(window));
         if update {
-            // HPCC-18
+            // HPCC-18: update of the reference window
             self.inc_stage = if multiply { 0 } else { self.inc_stage + 1 };
             self.reference_bytes = self.window_bytes;
         }
@@ -504,10 +509,10 @@ impl Hpcc {
     }
 }
 
-/// Values that HPCC uses for all links when it reads the telemetry of an ACK.
+/// Values that are equal for all links when HPCC reads the telemetry of an ACK.
 struct Reading {
     format: IntFormat,
-    /// Links that report no queue are left out.
+    /// True if links that report no queue are ignored.
     skip_empty: bool,
     base_rtt_ps: f64,
 }
@@ -522,20 +527,20 @@ impl Reading {
         }
     }
 
-    /// True if the telemetry is exact and no link is left out.
+    /// True if the telemetry is exact and no link is ignored.
     #[inline]
     fn is_plain(&self) -> bool {
         self.format == IntFormat::Exact && !self.skip_empty
     }
 
-    /// Returns u' of one link, and replaces its last telemetry by the new one. `None` if the ACK
-    /// says nothing new of the link.
+    /// Returns u' of one link, and replaces the last telemetry of the link by the new one. `None`
+    /// if the ACK has no new measurement of this link.
     #[inline]
     fn link<const PLAIN: bool>(&self, last: &mut IntHop, new: &IntHop) -> Option<Measured> {
         let format = if PLAIN { IntFormat::Exact } else { self.format };
         let (elapsed_ps, sent_bytes) = format.since(last, new);
         if elapsed_ps == 0 || new.rate_mbps == 0 {
-            return None; // HPCC-20
+            return None; // HPCC-20: stamp not later
         }
         if !PLAIN && self.skip_empty && new.qlen_bytes == 0 {
             return None;
@@ -555,13 +560,12 @@ impl Reading {
     /// Returns the smoothed utilisation U after a measurement.
     #[inline]
     fn smooth(&self, utilisation: f64, link: Measured) -> f64 {
-        let weight = link.elapsed_ps.min(self.base_rtt_ps) / self.base_rtt_ps; // HPCC-14
+        let weight = link.elapsed_ps.min(self.base_rtt_ps) / self.base_rtt_ps; // HPCC-14: at most 1
         (1.0 - weight) * utilisation + weight * link.in_flight // HPCC-15
     }
 }
 
-/// Returns the window that follows from a reference window, by the multiplicative or the additive
-/// step.
+/// Returns the window after a multiplicative or additive step from the reference window.
 #[inline]
 fn compute_window(
     config: &HpccConfig,
@@ -572,12 +576,12 @@ fn compute_window(
 ) -> f64 {
     let wai_bytes = config.additive_bytes(path);
     if !multiply {
-        return reference_bytes + wai_bytes; // HPCC-17
+        return reference_bytes + wai_bytes; // HPCC-17: additive step
     }
     let over = utilisation / config.eta;
     let share = match &config.division {
         Division::Exact => reference_bytes / over,
-        Division::Table(table) => reference_bytes * table.inverse(over), // HPCC-35
+        Division::Table(table) => reference_bytes * table.inverse(over), // HPCC-35: from a table
     };
-    share + wai_bytes // HPCC-16
+    share + wai_bytes // HPCC-16: multiplicative step
 }

@@ -1,4 +1,4 @@
-//! No congestion control: a flow sends as fast as its port, without a window.
+//! No congestion control: a flow sends at the rate of its port, without a window.
 
 use super::{Control, Feedback, PathInfo, Scheme};
 use crate::param::Conflict;
@@ -6,12 +6,12 @@ use crate::properties::{Properties, Property};
 use crate::units::Time;
 
 crate::params! {
-    /// It has no parameters.
+    /// Configuration of "no congestion control": no parameters.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct LineRateConfig;
 }
 
-/// State of a flow without congestion control: none.
+/// State of a flow without congestion control: empty.
 #[derive(Clone, Copy, Debug)]
 pub struct LineRate;
 

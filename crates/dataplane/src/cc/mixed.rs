@@ -1,21 +1,21 @@
-//! Several controls at one NIC: the traffic class of a flow selects its control.
+//! Several congestion controls at one NIC: the traffic class of a flow selects its control.
 //!
-//! A NIC with one control for all flows has none of this: it is compiled for its control, and its flows
-//! are as small as that.
+//! A NIC with one control for all flows does not use this file: it is compiled for this control, so
+//! its flows need less memory.
 
 use super::{Control, ControlConfig, Feedback, OutsideFlow, PathInfo, Sent, controls};
 use crate::units::Time;
 
-/// The control of each traffic class; classes beyond the last have that of the last.
+/// The congestion control of each traffic class. Classes beyond the last entry use the last entry.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PerClass(Box<[ControlConfig]>);
 
 impl PerClass {
-    /// Creates it from the controls of traffic classes 0, 1, ….
+    /// Creates the list from the controls of traffic classes 0, 1, ….
     ///
     /// # Panics
     ///
-    /// If there is no control.
+    /// If `controls` is empty.
     #[must_use]
     pub fn new(controls: &[ControlConfig]) -> Self {
         assert!(!controls.is_empty(), "traffic has at least one class");
@@ -49,7 +49,7 @@ macro_rules! define {
             Outside(OutsideFlow),
         }
 
-        /// Calls a hook of the flow's control with that control's own parameters.
+        /// Calls a hook of the flow's control with the parameters of that control.
         macro_rules! each {
             ($self:expr, $config:expr, $path:expr, ($control:ident, $own:ident) => $call:expr) => {
                 match ($self, $config.of($path.class)) {

@@ -1,4 +1,4 @@
-//! A control from another crate, behind a trait object.
+//! A congestion control that another crate implements, as a trait object.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -9,21 +9,21 @@ use crate::int::{Counter, IntFormat};
 use crate::properties::{Properties, Rule};
 use crate::units::Time;
 
-/// The configuration of a control from another crate.
+/// The configuration of a congestion control from another crate.
 #[derive(Clone, Debug)]
 pub struct OutsideControl {
-    /// The name of the control in sentences.
+    /// Name of the control in messages.
     pub title: &'static str,
     /// Properties of the control that other choices of a scenario depend on.
     pub provides: Properties,
     /// Rules about combinations of the control with other choices of a scenario.
     pub(super) rules: Vec<Rule>,
-    /// How receivers notify senders of ECN marks; `None`: they do not.
+    /// How receivers notify senders of ECN marks; `None`: receivers send no notification.
     pub notification: Option<Notification>,
-    /// True if the control computes with whole bits per second, false if with real numbers; `None`:
-    /// it has no such option.
+    /// True if the control computes with whole bits per second, false if with real numbers; `None`
+    /// if the control has no such option.
     pub whole_rates: Option<bool>,
-    /// Keys of a finding about whole rates.
+    /// Scenario keys that a finding about whole rates lists.
     pub(super) whole_rates_keys: &'static [&'static str],
     own: Arc<dyn AnyConfig>,
 }
@@ -56,7 +56,7 @@ impl OutsideControl {
     }
 }
 
-/// Configuration of any control from another crate, to be used as a trait object.
+/// Configuration of any congestion control from another crate, used as a trait object.
 trait AnyConfig: AnyEq + Debug + Send + Sync {
     fn start(&self, path: &PathInfo, now: Time) -> Box<dyn AnyControl>;
     fn counter(&self) -> Counter;
@@ -90,7 +90,7 @@ impl<C: Scheme> AnyConfig for Own<C> {
     }
 }
 
-/// The hooks of [`Control`] as a trait object, for a flow that holds its configuration.
+/// The hooks of [`Control`] as a trait object, for a flow that stores its own configuration.
 trait AnyControl: Debug + Send {
     fn on_feedback(&mut self, path: &PathInfo, now: Time, feedback: &Feedback<'_>);
     fn on_send(&mut self, path: &PathInfo, now: Time, bytes: u64);
@@ -133,7 +133,7 @@ impl<C: Scheme> AnyControl for Flow<C> {
     }
 }
 
-/// A flow whose control is from another crate.
+/// A flow whose congestion control is from another crate.
 #[derive(Debug)]
 pub struct OutsideFlow(Box<dyn AnyControl>);
 

@@ -1,6 +1,7 @@
-//! PowerTCP's sender: the window follows the power of the path's fullest link. Power is the product
-//! of the arrival rate and of the bytes queued and in flight (rules in `specs/powertcp.md`). The code
-//! that θ-PowerTCP also uses comes first. That variant computes the power from round trips
+//! PowerTCP's sender: the window follows the power of the path's fullest link. Power is (arrival
+//! rate) · (bytes queued and in flight). The rules are in `specs/powertcp.md`.
+//!
+//! The first half of this file is shared with θ-PowerTCP, which computes the power from round trips
 //! (`theta_powertcp.rs`).
 
 use super::{ADDITIVE_INCREASE, Control, Feedback, Increase, PathInfo, Scheme, floor_window};
@@ -10,33 +11,34 @@ use crate::properties::{Properties, Property};
 use crate::units::Time;
 
 crate::params! {
-    /// Parameters of both forms (`specs/powertcp.md`).
+    /// Parameters of PowerTCP and θ-PowerTCP (`specs/powertcp.md`).
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct PowerConfig {
-        /// Weight of the new window.
+        /// Weight of the new window in the average of old and new window.
         pub gamma: f64 = Param::fraction("gamma", 0.01, 1.0)
             .default("0.9", "PRE-206", "(PowerTCP paper 3.3)"),
-        /// Added to the window: a size, what a rate sends in a base round trip, or the BDP over a
-        /// number of flows.
+        /// Additive increase: a size, what a rate sends in a base round trip, or BDP / number of
+        /// flows.
         pub beta: Increase = Param::either("beta", ADDITIVE_INCREASE)
             .default("\"600Mbps\"", "PRE-207", "150 Mbps at 25 Gbps (authors' code of PowerTCP)"),
-        /// The share of a full link's power that flows aim at.
+        /// Target power, relative to the power of a full link.
         pub eta: f64 = Param::fraction("eta", 0.5, 1.0)
             .default("1.0", "PRE-206", "the whole link (PowerTCP paper, Alg. 1)"),
-        /// The least share of the link's rate that counts as its current.
+        /// Lower bound of the measured current, relative to the rate of the link.
         pub floor: f64 = Param::fraction("floor", 0.0, 1.0)
             .default("0.5", "PRE-207", "(authors' code of PowerTCP)"),
-        /// No flow is slowed below it.
+        /// Lowest rate of a flow.
         pub min_rate_bps: f64 = Param::rate("min_rate")
             .default("\"100Mbps\"", "PRE-207", "(authors' code of PowerTCP)"),
     }
 }
 
 impl PowerConfig {
-    /// The paper's values, and the authors' rate of increase and floor, for senders of `line_bps`.
+    /// Returns the values of the paper, with the increase and floor of the authors' code, for
+    /// senders of `line_bps`.
     #[must_use]
     pub fn paper(line_bps: f64) -> Self {
-        // POWER-30, POWER-31
+        // POWER-30, POWER-31: the paper's and the authors' values
         Self {
             gamma: 0.9,
             beta: Increase::Rate(line_bps * 0.006),
@@ -47,14 +49,14 @@ impl PowerConfig {
     }
 }
 
-/// The power that an ACK reports, and the time over which it was measured.
+/// The power that an ACK reports, and the duration of the measurement.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Measured {
     pub power: f64,
     pub elapsed_ps: f64,
 }
 
-/// A window that follows the power.
+/// A window that is computed from the power.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PowerWindow {
     /// Window W in bytes.
@@ -72,8 +74,8 @@ impl PowerWindow {
         }
     }
 
-    /// Updates the smoothed power with a measurement.
-    // POWER-04
+    /// Averages the smoothed power with a measurement.
+    // POWER-04: weight is the duration / base round trip
     pub fn smooth(&mut self, path: &PathInfo, measured: Measured) {
         let base_rtt_ps = path.base_rtt_ps.max(1) as f64;
         let weight = measured.elapsed_ps.min(base_rtt_ps) / base_rtt_ps;
@@ -92,11 +94,11 @@ impl PowerWindow {
 }
 
 crate::words! {
-    /// The window that the power divides.
+    /// The reference window W', which is divided by the power.
     pub enum Reference {
-        /// The window that the acknowledged packet was sent under.
+        /// The window at the time when the acknowledged packet was sent.
         Packet = "packet",
-        /// One window of each round trip.
+        /// One window per round trip.
         RoundTrip = "round-trip",
     }
 }
@@ -106,9 +108,10 @@ crate::params! {
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct PowerTcpConfig {
         ..
-        /// Parameters of both forms.
+        /// Parameters that θ-PowerTCP has too.
         pub power: PowerConfig,
-        /// Which window the power divides: that of the packet, or one of each round trip.
+        /// Reference window, which is divided by the power: the window at the time when the packet
+        /// was sent, or one window per round trip.
         pub reference: Reference = Param::word("reference", Reference::WORDS)
             .default("\"packet\"", "PRE-206", "the window that the packet was sent under (PowerTCP paper, Alg. 1)"),
     } + {
@@ -118,8 +121,8 @@ crate::params! {
 }
 
 impl PowerTcpConfig {
-    /// The paper's values, with the increase and floor of the authors' code, for senders of
-    /// `line_bps`; see [`PowerConfig::paper`].
+    /// Returns the values of the paper, with the increase and floor of the authors' code, for
+    /// senders of `line_bps`; see [`PowerConfig::paper`].
     #[must_use]
     pub fn paper(line_bps: f64) -> Self {
         Self {
@@ -134,15 +137,15 @@ impl PowerTcpConfig {
 #[derive(Clone, Debug)]
 pub struct PowerTcp {
     window: PowerWindow,
-    /// W', the window that the power divides, in bytes.
+    /// Reference window W' in bytes: the new window is about W' / power.
     reference_bytes: f64,
-    /// An ACK beyond this byte is of a packet sent after the last whole round trip began.
+    /// An ACK beyond this byte is for a packet that was sent after the current round trip began.
     round_end: u64,
     /// Telemetry of the last ACK and past windows; `None` before the first telemetry.
     links: Option<Box<Links>>,
 }
 
-/// Telemetry of the links of a path in the last ACK, and windows of the past.
+/// Telemetry of the last ACK for each link of the path, and past windows.
 #[derive(Clone, Debug)]
 struct Links {
     hops: [IntHop; MAX_HOPS],
@@ -151,14 +154,14 @@ struct Links {
     past: Past,
 }
 
-/// Past windows of a flow, each with the byte from which on it was in force. One is kept for each
-/// part of a round trip; when there is no space, every second one is deleted.
+/// Past windows of a flow. One window is kept per 1/16 of a round trip. If the array is full, every
+/// second window is deleted and the interval doubles.
 #[derive(Clone, Debug)]
 struct Past {
-    /// For each window, the first byte that was sent under it, and the window in bytes.
+    /// For each window: the first byte that was sent under this window, and the window in bytes.
     windows: [(u64, f64); WINDOWS],
     len: usize,
-    /// Time between two windows that are kept, in ps.
+    /// Minimum time between two kept windows, in ps.
     every_ps: Time,
     next_ps: Time,
 }
@@ -167,7 +170,7 @@ struct Past {
 const WINDOWS: usize = 32;
 
 impl Past {
-    /// Creates the past of a flow whose packets so far were sent under this window.
+    /// Creates the history of a flow that sent all packets so far under this window.
     fn new(path: &PathInfo, window_bytes: f64) -> Self {
         Self {
             windows: [(0, window_bytes); WINDOWS],
@@ -179,7 +182,7 @@ impl Past {
 
     /// Returns the window under which the packet that ends at byte `seq` was sent, and deletes
     /// older windows.
-    // POWER-12
+    // POWER-12: the window of the packet
     fn at(&mut self, seq: u64) -> f64 {
         let held = &self.windows[..self.len];
         let old = held.iter().take_while(|(from, _)| *from < seq).count();
@@ -189,8 +192,8 @@ impl Past {
         self.windows[0].1
     }
 
-    /// Keeps the window under which bytes from `seq` on are sent, if the last one was kept long
-    /// enough ago.
+    /// Keeps the window under which bytes from `seq` on are sent, if `every_ps` has passed since
+    /// the last kept window.
     fn record(&mut self, now: Time, seq: u64, window_bytes: f64) {
         if now < self.next_ps {
             return;
@@ -221,8 +224,8 @@ impl Links {
         links
     }
 
-    /// Returns the measurement of the link with the greatest power since the last ACK. `None`: the
-    /// ACK says nothing new.
+    /// Returns the measurement of the link with the greatest power since the last ACK. `None` if
+    /// the ACK has no new measurement.
     fn measure(
         &mut self,
         config: &PowerTcpConfig,
@@ -232,7 +235,7 @@ impl Links {
         let new = stack.hops;
         if self.path != stack.path || self.len != new.len() {
             *self = Self::new(stack, self.past.clone());
-            return None; // POWER-11
+            return None; // POWER-11: another path
         }
         let mut greatest: Option<Measured> = None;
         for (last, new) in self.hops.iter_mut().zip(new) {
@@ -292,7 +295,7 @@ impl Control for PowerTcp {
             return;
         };
         let Some(links) = &mut self.links else {
-            // POWER-11
+            // POWER-11: the first telemetry is only recorded
             let past = Past::new(path, self.window.bytes);
             self.links = Some(Box::new(Links::new(stack, past)));
             self.round_end = ack.snd_nxt;
@@ -302,7 +305,7 @@ impl Control for PowerTcp {
             return;
         };
         self.window.smooth(path, measured);
-        // POWER-12
+        // POWER-12: reference window
         if config.reference == Reference::Packet {
             self.reference_bytes = links.past.at(ack.seq);
         }
@@ -328,8 +331,9 @@ impl Control for PowerTcp {
     }
 }
 
-/// Returns the power Γ of one link between two ACKs. `None`: the newer one says nothing new.
-// POWER-10
+/// Returns the power Γ of one link between two ACKs. `None` if the newer ACK has no new
+/// measurement.
+// POWER-10: current · voltage
 fn power_of_link(
     config: &PowerTcpConfig,
     path: &PathInfo,
@@ -338,7 +342,7 @@ fn power_of_link(
 ) -> Option<Measured> {
     let (elapsed_ps, sent_bytes) = config.format.since(last, new);
     if elapsed_ps == 0 || new.rate_mbps == 0 {
-        return None; // POWER-11
+        return None; // POWER-11: stamp not later
     }
     let elapsed_ps = elapsed_ps as f64;
     let bytes_per_ps = f64::from(new.rate_mbps) * 1.25e-7;

@@ -1,5 +1,5 @@
-//! θ-PowerTCP's sender: PowerTCP without telemetry, with the power of the path from round trips and their
-//! gradient (rules in `specs/powertcp.md`).
+//! θ-PowerTCP's sender: PowerTCP without telemetry. It computes the power of the path from round
+//! trips and their gradient (rules in `specs/powertcp.md`).
 
 use super::powertcp::{Measured, PowerConfig, PowerWindow};
 use super::{Ack, Control, Feedback, PathInfo, Scheme, floor_window};
@@ -10,9 +10,9 @@ use crate::units::Time;
 #[derive(Clone, Debug)]
 pub struct ThetaPowerTcp {
     window: PowerWindow,
-    /// An ACK beyond this byte is of a packet sent after the last change of the window.
+    /// An ACK beyond this byte is for a packet that was sent after the last change of the window.
     round_end: u64,
-    /// Round trip of the last ACK, and the smallest one; `None` before the first ACK.
+    /// Last and smallest round trip; `None` before the first ACK.
     last: Option<RoundTrip>,
 }
 
@@ -20,7 +20,7 @@ pub struct ThetaPowerTcp {
 struct RoundTrip {
     rtt_ps: Time,
     at_ps: Time,
-    /// Smallest round trip that the flow has seen, in ps.
+    /// Smallest round trip of the flow so far, in ps.
     least_ps: Time,
 }
 
@@ -58,14 +58,14 @@ impl Control for ThetaPowerTcp {
             return; // POWER-09: losses do not change the window.
         };
         if self.last.is_none() {
-            self.round_end = ack.snd_nxt; // POWER-13
+            self.round_end = ack.snd_nxt; // POWER-13: a round trip begins
         }
         let Some(measured) = self.measure(config, path, now, ack) else {
             return;
         };
         self.window.smooth(path, measured);
         if ack.seq > self.round_end {
-            // POWER-14
+            // POWER-14: one change per round trip
             self.window.update(config, path, self.window.bytes);
             self.round_end = ack.snd_nxt;
         }
@@ -83,7 +83,8 @@ impl Control for ThetaPowerTcp {
 }
 
 impl ThetaPowerTcp {
-    /// Returns the power between the last ACK and this one. `None`: this one says nothing new.
+    /// Returns the power between the last ACK and this one. `None` if this ACK has no new
+    /// measurement.
     fn measure(
         &mut self,
         config: &PowerConfig,
@@ -94,10 +95,10 @@ impl ThetaPowerTcp {
         let mut least_ps = path.base_rtt_ps.min(ack.rtt_ps).max(1);
         let mut measured = None;
         if let Some(last) = self.last {
-            least_ps = least_ps.min(last.least_ps); // POWER-15
+            least_ps = least_ps.min(last.least_ps); // POWER-15: base round trip
             let elapsed_ps = (now - last.at_ps) as f64;
             if elapsed_ps == 0.0 {
-                return None; // POWER-13
+                return None; // POWER-13: same time as the last ACK
             }
             let gradient = (ack.rtt_ps as f64 - last.rtt_ps as f64) / elapsed_ps;
             let current = (1.0 + gradient).max(config.floor); // POWER-08, POWER-13

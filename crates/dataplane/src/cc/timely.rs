@@ -12,7 +12,7 @@ crate::params! {
     /// TIMELY's parameters (`specs/timely.md`).
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct TimelyConfig {
-        /// Weight of the newest difference of round trips.
+        /// Weight of the newest difference between consecutive round trips.
         pub alpha: f64 = Param::number("alpha", 0.0, 1.0).default("0.875", "PRE-36", AUTHORS_CODE),
         /// Decrease factor.
         pub beta: f64 = Param::number("beta", 0.0, 1.0).default("0.8", "PRE-36", AUTHORS_CODE),
@@ -21,7 +21,7 @@ crate::params! {
         /// Above this round trip the rate always falls.
         pub t_high_ps: Time = Param::time("t_high", 1).default("\"500us\"", "PRE-36", AUTHORS_CODE)
             .in_network(InNetwork::Target { with_hosts: true }),
-        /// The round trip that normalises the gradient.
+        /// Round trip that divides the difference of round trips to give the gradient.
         pub min_rtt_ps: Time = Param::time("min_rtt", 1)
             .default("\"20us\"", "PRE-36", AUTHORS_CODE),
         /// Additive increase.
@@ -35,7 +35,7 @@ crate::params! {
         /// Increases in a row before hyperactive ones.
         pub hai_after: u32 = Param::count("hai_after", 0, 1_000)
             .default("5", "PRE-36", AUTHORS_CODE),
-        /// Increases below `t_low` count and grow as those by gradient do.
+        /// Increases below `t_low` count as increases in a row and can be hyperactive.
         pub hai_below_low: bool = Param::flag("hai_below_low")
             .default("true", "PRE-36", AUTHORS_CODE),
         /// Lowest rate.
@@ -43,40 +43,42 @@ crate::params! {
             .default("\"100Mbps\"", "PRE-32", AUTHORS_CODE),
         /// Limits bytes in flight to BDP × rate / line rate; `"bdp"`: to one BDP.
         pub window: Limit = WINDOW,
-        /// Real numbers, or whole bits per second as in the ns-3 simulator.
+        /// Arithmetic: real numbers, or whole bits per second as in the ns-3 simulator.
         pub arithmetic: Arithmetic = ARITHMETIC,
-        /// What happens between the two thresholds.
+        /// How the rate changes between the two thresholds.
         pub gradient: Gradient = Param::word("gradient", Gradient::WORDS)
             .default("\"original\"", "PRE-62", "between t_low and t_high (TIMELY paper, Algorithm 1)"),
-        /// The patched band.
+        /// Parameters between the thresholds, if `gradient` is `"patched"`.
         pub patched: Option<Patched> = Param::table("patched", Patched::PARAMS)
             .with("gradient", &["patched"], "`gradient` is not \"patched\""),
     }
 }
 
 crate::words! {
-    /// What TIMELY does between its two thresholds.
+    /// How TIMELY changes the rate between its two thresholds.
     pub enum Gradient {
-        /// It follows the sign and size of the gradient (TIMELY paper).
+        /// By the sign and size of the gradient (TIMELY paper).
         Original = "original",
-        /// The gradient only weighs an increase against a pull towards a round trip ("ECN or Delay").
+        /// By an increase and a pull towards a reference round trip, weighted by the gradient ("ECN
+        /// or Delay" paper).
         Patched = "patched",
     }
 }
 
 crate::params! {
-    /// Parameters of the patched band.
-    // TIMELY-33
+    /// Parameters of patched TIMELY between the two thresholds.
+    // TIMELY-33: values of the paper
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct Patched {
-        /// Decrease factor in the band.
+        /// Decrease factor between the thresholds.
         pub beta: f64 = Param::number("beta", 0.0, 1.0)
             .default("0.008", "PRE-62", "of the patched band (ECN-or-delay paper, 4.3)"),
-        /// The round trip that rates are pulled to.
+        /// Reference round trip: the rate decreases above it.
         pub reference_ps: Time = Param::time("reference", 1)
             .default("\"50us\"", "PRE-62", "rates are pulled to this round trip (ECN-or-delay paper, 4.3)")
             .in_network(InNetwork::Target { with_hosts: true }),
-        /// Gradients from minus this to plus this are weighed; beyond, one of the two acts alone.
+        /// Range of gradients −`range` to +`range` in which increase and decrease are weighted.
+        /// Outside, only one of the two applies.
         pub range: f64 = Param::number("range", 1e-6, 1e6)
             .default("0.25", "PRE-62", "of gradients that are weighed (ECN-or-delay paper, 4.3)"),
     }
@@ -86,15 +88,15 @@ crate::params! {
 #[derive(Clone, Debug)]
 pub struct Timely {
     rate_bps: f64,
-    /// Round trip of the last completion, in ps.
+    /// Round trip of the last completion event, in ps.
     last_rtt_ps: f64,
     /// EWMA of the differences of consecutive round trips, in ps.
     rtt_diff_ps: f64,
-    /// An ACK beyond this byte is the next completion.
+    /// An ACK beyond this byte is the next completion event.
     last_update_seq: u64,
     /// Number of increases of the rate in a row.
     increases: u32,
-    /// True once `last_rtt_ps` holds a value.
+    /// True if `last_rtt_ps` is set.
     measured: bool,
 }
 
@@ -110,7 +112,7 @@ impl Scheme for Timely {
     const TITLE: &'static str = "TIMELY";
     const ABOUT: &'static str = "A rate that follows the slope of the round-trip time.";
     type Params = TimelyConfig;
-    // TIMELY-15, TIMELY-16
+    // TIMELY-15, TIMELY-16: the two forms
     const PROVIDES: Properties = Properties::of(&[Property::Scannable]);
 
     fn configure(config: TimelyConfig) -> Result<TimelyConfig, Conflict> {
@@ -125,7 +127,7 @@ impl Scheme for Timely {
         Ok(config)
     }
 
-    // NS3-60
+    // NS3-60: options that depend on each other
     fn rules(config: &TimelyConfig) -> Vec<Rule> {
         if config.gradient == Gradient::Original {
             return Vec::new();
@@ -147,7 +149,7 @@ impl Control for Timely {
     /// Creates a flow that starts at line rate.
     fn new(_config: &TimelyConfig, path: &PathInfo, _now: Time) -> Self {
         Self {
-            rate_bps: path.line_bps, // TIMELY-01
+            rate_bps: path.line_bps, // TIMELY-01: line rate
             last_rtt_ps: 0.0,
             rtt_diff_ps: 0.0,
             last_update_seq: 0,
@@ -167,14 +169,14 @@ impl Control for Timely {
             return; // TIMELY-17: losses do not change the rate.
         };
         if ack.seq <= self.last_update_seq {
-            return; // TIMELY-02
+            return; // TIMELY-02: no completion event
         }
         self.last_update_seq = ack.snd_nxt;
         let rtt_ps = ack.rtt_ps as f64; // TIMELY-03
         if self.measured {
             self.update(config, path, rtt_ps);
         }
-        self.measured = true; // TIMELY-04
+        self.measured = true; // TIMELY-04: the first one is only recorded
         self.last_rtt_ps = rtt_ps;
     }
 
@@ -202,16 +204,16 @@ impl Timely {
         self.rtt_diff_ps = (1.0 - config.alpha) * self.rtt_diff_ps + config.alpha * diff_ps; // TIMELY-05
         let gradient = self.rtt_diff_ps / config.min_rtt_ps.max(1) as f64; // TIMELY-06
         if rtt_ps < config.t_low_ps as f64 {
-            self.increase_below_low(config); // TIMELY-07
+            self.increase_below_low(config); // TIMELY-07: below `t_low`
         } else if rtt_ps > config.t_high_ps as f64 {
-            // TIMELY-08
+            // TIMELY-08: above `t_high`
             self.decrease(1.0 - config.beta * (1.0 - config.t_high_ps as f64 / rtt_ps));
         } else if let Some(patched) = &config.patched {
             self.balance(config.ai_bps, patched, gradient, rtt_ps);
         } else if gradient <= 0.0 {
-            self.increase(config); // TIMELY-09
+            self.increase(config); // TIMELY-09: additive increase
         } else {
-            self.decrease((1.0 - config.beta * gradient).max(0.0)); // TIMELY-10
+            self.decrease((1.0 - config.beta * gradient).max(0.0)); // TIMELY-10: by the gradient
         }
         let least_bps = config.min_rate_bps.min(path.line_bps);
         self.rate_bps = self.rate_bps.max(least_bps).min(path.line_bps); // TIMELY-13
@@ -219,7 +221,7 @@ impl Timely {
 
     fn increase_below_low(&mut self, config: &TimelyConfig) {
         if config.hai_below_low {
-            self.increase(config); // TIMELY-12
+            self.increase(config); // TIMELY-12: counts as an increase
         } else {
             self.rate_bps += config.ai_bps;
         }
@@ -228,26 +230,26 @@ impl Timely {
     /// Raises the rate: additively, or after `hai_after` increases in a row by the hyperactive
     /// step.
     fn increase(&mut self, config: &TimelyConfig) {
-        // TIMELY-11
+        // TIMELY-11: hyperactive after `hai_after` increases in a row
         let hyper = self.increases >= config.hai_after;
         self.rate_bps += if hyper { config.hai_bps } else { config.ai_bps };
         self.increases = self.increases.saturating_add(1);
     }
 
-    /// The patched band: with a falling round trip the rate grows, with a rising one it is pulled
-    /// towards the reference, and between the two it does both in part.
+    /// Changes the rate between the thresholds in patched TIMELY. The gradient sets the weight
+    /// between an additive increase and a decrease towards the reference round trip.
     fn balance(&mut self, step_bps: f64, patched: &Patched, gradient: f64, rtt_ps: f64) {
         let weight = (0.5 + gradient / (2.0 * patched.range)).clamp(0.0, 1.0); // TIMELY-31
         let reference_ps = patched.reference_ps as f64;
         let error = (rtt_ps - reference_ps) / reference_ps;
-        // TIMELY-30
+        // TIMELY-30: increase and decrease
         let factor = (1.0 - patched.beta * weight * error).max(0.0);
         self.rate_bps = step_bps * (1.0 - weight) + self.rate_bps * factor;
-        self.increases = 0; // TIMELY-32
+        self.increases = 0; // TIMELY-32: not an increase in a row
     }
 
     fn decrease(&mut self, factor: f64) {
         self.rate_bps *= factor;
-        self.increases = 0; // TIMELY-11
+        self.increases = 0; // TIMELY-11: ends the increases in a row
     }
 }

@@ -11,7 +11,7 @@ struct Flow {
     path: PathInfo,
     bolt: Bolt,
     now: Time,
-    /// Bytes that are sent and acknowledged.
+    /// Payload bytes sent so far, all of them acknowledged.
     seq: u64,
 }
 
@@ -27,7 +27,7 @@ impl Flow {
         }
     }
 
-    /// A flow with a measured round trip of 8 µs and a window of this many bytes, 1 ms after its
+    /// Creates a flow with a measured round trip of 8 µs and a window of `bytes`, 1 ms after its
     /// start.
     fn with_window(bytes: u64) -> Self {
         let config = SenderConfig {
@@ -46,7 +46,7 @@ impl Flow {
         self.bolt.window
     }
 
-    /// Sends a packet of which `left` bytes of the message remain. Returns its marks.
+    /// Sends a packet. `left` bytes of the message remain, this packet included. Returns its marks.
     fn send(&mut self, left: u64) -> u8 {
         let bytes = left.min(1000);
         let sent = Sent {
@@ -63,8 +63,8 @@ impl Flow {
         self.window()
     }
 
-    /// Acknowledges everything that was sent, with these marks, after a round trip of 8 µs. Returns
-    /// the window.
+    /// Acknowledges everything that was sent, with these marks on the packet, after a round trip of
+    /// 8 µs. Returns the window in bytes.
     fn ack(&mut self, marks: u8) -> f64 {
         let ack = Ack {
             marks,
@@ -73,8 +73,8 @@ impl Flow {
         self.feed(&Feedback::Ack(ack))
     }
 
-    /// A switch reports a queue of this many full packets at a port of 100 Gb/s, `after_us` after
-    /// the last event, about a packet that was sent 4 µs ago. Returns the window.
+    /// Delivers a notice, `after_us` after the last event, about a packet that was sent 4 µs ago: a
+    /// port of 100 Gb/s has a queue of `packets` full packets. Returns the window in bytes.
     fn notice(&mut self, after_us: u64, packets: u64) -> f64 {
         self.now += after_us * US;
         self.feed(&Feedback::Notice(Notice {
@@ -94,7 +94,7 @@ impl Flow {
     }
 }
 
-/// BOLT-10, BOLT-20: one BDP, also if that is more than the largest window.
+/// BOLT-10, BOLT-20: the first window is one BDP, even if the largest window is smaller.
 #[test]
 fn the_window_starts_with_a_bdp() {
     close(Flow::new(SenderConfig::default()).window(), 100_000.0);
@@ -116,14 +116,14 @@ fn packets_between_the_first_and_the_last_window_may_raise_it() {
     flow.ack(0);
     assert_eq!(marks(&mut flow, 100_001), ramp::INCREASE);
     assert_eq!(marks(&mut flow, 100_000), ramp::LAST);
-    // A window below a packet does not reach the end, but the last packet does.
+    // A window below one packet: only the last packet of the message is marked *last*.
     let mut flow = Flow::with_window(400);
     assert_eq!(marks(&mut flow, 1_001), ramp::INCREASE);
     assert_eq!(marks(&mut flow, 700), ramp::LAST);
 }
 
-/// BOLT-13: one packet per round trip has *additive*. The next one gets it when this one is
-/// acknowledged.
+/// BOLT-13: one packet per round trip has the mark *additive*. The first packet after its ACK gets
+/// the next one.
 #[test]
 fn one_packet_per_round_trip_asks_for_the_additive_increase() {
     let mut flow = Flow::new(SenderConfig::default());
@@ -141,7 +141,7 @@ fn one_packet_per_round_trip_asks_for_the_additive_increase() {
     assert!(!is_additive(&mut flow));
 }
 
-/// BOLT-14: a packet for *increase*, `ai` packets for *additive*, at most 373 760 B.
+/// BOLT-14: the mark *increase* adds one packet, *additive* adds `ai` packets, up to 373 760 B.
 #[test]
 fn acks_raise_the_window_by_packets() {
     let mut flow = Flow::with_window(20_000);
@@ -157,33 +157,34 @@ fn acks_raise_the_window_by_packets() {
     for _ in 0..400 {
         flow.ack(ramp::INCREASE);
     }
-    close(flow.window(), 373_760.0); // BOLT-20
+    close(flow.window(), 373_760.0); // BOLT-20: the largest window
 }
 
-/// BOLT-15, BOLT-16: a window of 50 packets in 8 µs is half of the link. A queue of 8 packets is
-/// drained in the 4 µs of the notice if this flow takes a packet away each 4 µs / (8 · ½) = 1 µs.
+/// BOLT-15, BOLT-16: a window of 50 packets per 8 µs is half of the rate of the link. A queue of 8
+/// packets drains within the round trip of the notice (4 µs) if this flow removes one packet from
+/// its window each 4 µs / (8 · ½) = 1 µs.
 #[test]
 fn notices_take_a_packet_for_each_share_of_the_queue() {
     let mut flow = Flow::with_window(50_000);
     close(flow.notice(0, 8), 49_000.0);
     close(flow.notice(0, 8), 49_000.0);
-    // The share is 0.49 now: 1.02 µs.
+    // The flow now has 0.49 of the rate of the link, so the interval is 1.02 µs.
     close(flow.notice(1, 8), 49_000.0);
     close(flow.notice(1, 8), 48_000.0);
-    // A longer queue asks for more packets, a target takes its own bytes away.
+    // A longer queue shortens the interval. `target_queue` is subtracted from the queue.
     close(flow.notice(1, 80), 47_000.0);
     flow.config.target_queue_bytes = 80 * 1048;
     close(flow.notice(1000, 80), 47_000.0);
     close(flow.notice(1000, 81), 46_000.0);
 }
 
-/// BOLT-16: before the first ACK, a notice counts with the rate of the port, and the interval since
-/// the last decrease begins with the flow.
+/// BOLT-16: before the first ACK, a notice uses the rate of the port as the rate of the flow, and
+/// the interval since the last decrease starts with the flow.
 #[test]
 fn before_the_first_ack_the_rate_is_that_of_the_port() {
     let mut flow = Flow::new(SenderConfig::default());
     flow.now = 3 * US;
-    // 4 µs / (4 · 1) = 1 µs, and 2 µs later with a queue of one packet: 4 µs.
+    // A queue of 4 packets: 4 µs / (4 · 1) = 1 µs after the start. A queue of 1 packet: 4 µs later.
     close(flow.notice(1, 4), 99_000.0);
     close(flow.notice(2, 1), 99_000.0);
     close(flow.notice(2, 1), 98_000.0);
@@ -199,7 +200,7 @@ fn small_windows_fall_by_half() {
     for _ in 0..10 {
         flow.notice(0, 8);
     }
-    close(flow.window(), 15.0); // BOLT-20
+    close(flow.window(), 15.0); // BOLT-20: the smallest window
 }
 
 /// BOLT-17: a loss halves the window, once per round trip.
@@ -209,13 +210,13 @@ fn losses_halve_the_window_once_per_round_trip() {
     close(flow.loss(1), 40_000.0);
     close(flow.loss(7), 40_000.0);
     close(flow.loss(1), 20_000.0);
-    // A notice is a decrease, too.
+    // The decrease by a notice delays the next decrease by a loss.
     close(flow.notice(8, 8), 19_000.0);
     close(flow.loss(1), 19_000.0);
 }
 
-/// BOLT-18, BOLT-19: whole packets are in flight, at least one; below one packet a packet of 1048 B
-/// starts each round trip over the window.
+/// BOLT-18, BOLT-19: the window permits whole packets, at least one. Below one packet, a packet of
+/// 1048 B starts every (round trip / window in packets).
 #[test]
 fn below_one_packet_the_flow_is_paced() {
     let mut flow = Flow::with_window(3_999);

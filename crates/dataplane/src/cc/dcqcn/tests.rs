@@ -56,7 +56,7 @@ fn vendor() -> Flow {
     Flow::new(DcqcnConfig::vendor(1e11), 100.0)
 }
 
-/// DCQCN-01, DCQCN-02, DCQCN-03: nothing moves before the first CNP.
+/// DCQCN-01, DCQCN-02, DCQCN-03: the rate stays at line rate before the first CNP.
 #[test]
 fn line_rate_until_the_first_cnp() {
     for mut flow in [paper(), vendor()] {
@@ -68,8 +68,8 @@ fn line_rate_until_the_first_cnp() {
     }
 }
 
-/// DCQCN-05, DCQCN-12, DCQCN-13, DCQCN-14, DCQCN-16: one CNP halves, five periods of the timer
-/// halve the distance to the target each, then the target grows but not beyond the line.
+/// DCQCN-05, DCQCN-12, DCQCN-13, DCQCN-14, DCQCN-16: one CNP halves the rate. Each of five timer
+/// periods halves the distance to the target. Then the target grows up to line rate.
 #[test]
 fn a_cnp_and_the_way_back() {
     let mut flow = paper();
@@ -90,7 +90,7 @@ fn a_cnp_and_the_way_back() {
     assert_eq!(flow.dcqcn.target_bps, 40e9);
 }
 
-/// DCQCN-31: the first cut has α = 1/2, raised by g already; so has the second.
+/// DCQCN-31: α starts at 1/2, and each CNP raises α before the rate cut.
 #[test]
 fn alpha_may_start_at_a_half_and_rise_before_the_cut() {
     let config = DcqcnConfig {
@@ -113,8 +113,8 @@ fn alpha_may_start_at_a_half_and_rise_before_the_cut() {
     );
 }
 
-/// DCQCN-04, DCQCN-05, DCQCN-06, DCQCN-08, DCQCN-18: the second CNP comes at the instant of two
-/// ticks, after them; α has decayed twice between the two CNPs.
+/// DCQCN-04, DCQCN-05, DCQCN-06, DCQCN-08, DCQCN-18: the second CNP arrives at the time of two
+/// ticks and takes effect after them. α has decayed twice between the two CNPs.
 #[test]
 fn alpha_and_target_at_the_second_cnp() {
     let mut flow = paper();
@@ -129,7 +129,7 @@ fn alpha_and_target_at_the_second_cnp() {
     close(flow.gbps(210), rate);
     assert_eq!(flow.dcqcn.target_bps, 35e9);
     close(flow.alpha(210), alpha * (1.0 - G) + G);
-    // The timer starts anew: nothing at 264, half way at 265.
+    // The CNP restarts the timer: no increase at 264 µs, half of the distance at 265 µs.
     close(flow.gbps(264), rate);
     close(flow.gbps(265), (rate + 35.0) / 2.0);
     // DCQCN-14: at the sixth event the target grows by 40 Mb/s.
@@ -139,8 +139,8 @@ fn alpha_and_target_at_the_second_cnp() {
     assert_eq!(flow.dcqcn.target_bps, 35.04e9);
 }
 
-/// DCQCN-12, DCQCN-13, DCQCN-15: the byte counter brings increases of its own, a packet can bring
-/// several, and only when both counts have passed F does the target grow by R_HAI.
+/// DCQCN-12, DCQCN-13, DCQCN-15: the byte counter causes increase events too. One packet can cause
+/// several. The target grows by R_HAI only when both counts are above F.
 #[test]
 fn byte_counter_and_hyper_increase() {
     let mut flow = paper();
@@ -150,18 +150,18 @@ fn byte_counter_and_hyper_increase() {
     assert_eq!(flow.gbps(0), 20.0);
     flow.send(0, 1);
     assert_eq!(flow.gbps(0), 30.0);
-    flow.cnp(1); // α = 1 still
+    flow.cnp(1); // α is still 1
     assert_eq!(flow.gbps(1), 15.0);
-    flow.send(1, 30_000_000); // fast recovery 22.5, then AI, AI
+    flow.send(1, 30_000_000); // one fast recovery to 22.5 Gb/s, two additive increases
     assert_eq!(flow.dcqcn.target_bps, 30.08e9);
-    flow.gbps(56); // timer count 0 → 1: AI
-    flow.gbps(111); // 1 → 2: AI, because min(1, 3) is not above F = 1
+    flow.gbps(56); // count of the timer 0 → 1: AI
+    flow.gbps(111); // count 1 → 2: AI, because min(1, 3) is not above F = 1
     assert_eq!(flow.dcqcn.target_bps, 30.16e9);
     flow.gbps(166); // min(2, 3) > 1: HAI
     assert_eq!(flow.dcqcn.target_bps, 30.56e9);
     flow.send(167, 10_000_000); // min(3, 3) > 1: HAI
     assert_eq!(flow.dcqcn.target_bps, 30.96e9);
-    // A reduction takes all counts back: the next byte event is fast recovery again.
+    // A reduction resets all counts: the next event of the byte counter is fast recovery.
     flow.send(168, 9_999_999);
     flow.cnp(168);
     let target = flow.dcqcn.target_bps;
@@ -172,7 +172,7 @@ fn byte_counter_and_hyper_increase() {
     close(flow.gbps(168), (rate + target / 1e9) / 2.0);
 }
 
-/// DCQCN-07: with an interval, CNPs shortly after a reduction are ignored.
+/// DCQCN-07: CNPs within `decrease_interval` after a reduction are ignored.
 #[test]
 fn reductions_keep_their_interval() {
     let mut flow = paper();
@@ -185,7 +185,7 @@ fn reductions_keep_their_interval() {
     assert_eq!(flow.dcqcn.target_bps, 20e9);
 }
 
-/// DCQCN-17: the rate does not fall below its floor.
+/// DCQCN-17: the rate does not fall below `min_rate`.
 #[test]
 fn the_lowest_rate_holds() {
     let mut flow = paper();
@@ -193,13 +193,13 @@ fn the_lowest_rate_holds() {
         flow.cnp(us);
     }
     assert_eq!(flow.gbps(40), 0.04);
-    flow.config.min_rate_bps = 1e15; // above the line: the line is the floor
+    flow.config.min_rate_bps = 1e15; // above line rate: line rate is the lowest rate
     flow.cnp(41);
     assert_eq!(flow.gbps(41), 40.0);
 }
 
-/// DCQCN-09, DCQCN-10, DCQCN-11: the vendor's timers by hand. α ticks at 1, 2, 3, 4 µs after the
-/// first CNP without having seen another; the rate falls at 4 µs.
+/// DCQCN-09, DCQCN-10, DCQCN-11: expected values of the vendor's timers, computed by hand. α ticks
+/// at 1, 2, 3 and 4 µs after the first CNP, without another CNP. The rate falls at 4 µs.
 #[test]
 fn the_vendor_samples_cnps() {
     let keep = 1.0 - G;
@@ -209,15 +209,15 @@ fn the_vendor_samples_cnps() {
     close(flow.alpha(14), keep.powi(4));
     let first = 100.0 * (1.0 - keep.powi(4) / 2.0);
     close(flow.gbps(14), first);
-    // A CNP at 15 µs is seen by the α tick at 16 µs, and by the decrease tick at 18 µs.
+    // The α tick at 16 µs and the decrease tick at 18 µs react to a CNP at 15 µs.
     flow.cnp(15);
     let alpha = (keep.powi(6) + G) * keep.powi(2);
     close(flow.alpha(18), alpha);
     close(flow.gbps(17), first);
     close(flow.gbps(18), first * (1.0 - alpha / 2.0));
-    // DCQCN-04: no increase came in between, so the target is still the first one.
+    // DCQCN-04: no increase since the last cut, so the target is still line rate.
     assert_eq!(flow.dcqcn.target_bps, 100e9);
-    // No CNP since: the ticks at 22, 26, … do nothing.
+    // No CNP arrived since then: the decrease ticks at 22, 26, … µs do nothing.
     close(flow.gbps(317), first * (1.0 - alpha / 2.0));
 }
 
@@ -227,7 +227,7 @@ fn the_vendor_increases() {
     let mut flow = vendor();
     flow.cnp(0); // reduced at 4 µs
     flow.gbps(304);
-    flow.cnp(305); // reduced at 308 µs: an increase came before, the target is taken from the rate
+    flow.cnp(305); // cut at 308 µs: after an increase, so the target becomes the rate
     let before = flow.gbps(307);
     flow.gbps(308);
     close(flow.dcqcn.target_bps, before * 1e9);
@@ -239,7 +239,8 @@ fn the_vendor_increases() {
     }
 }
 
-/// DCQCN-10: a CNP counts for the next decrease tick of the lattice that the first CNP began.
+/// DCQCN-10: decrease ticks keep the phase that the first CNP started. A CNP takes effect at the
+/// next of these ticks.
 #[test]
 fn decrease_ticks_keep_their_lattice() {
     let mut flow = vendor();
@@ -249,23 +250,23 @@ fn decrease_ticks_keep_their_lattice() {
     let before = flow.gbps(1_003);
     assert!(flow.gbps(1_004) < before);
     let before = flow.gbps(1_007);
-    flow.cnp(1_008); // DCQCN-18: after the tick of its instant
+    flow.cnp(1_008); // DCQCN-18: the CNP comes after the tick at 1 008 µs
     assert_eq!(flow.gbps(1_011), before);
     assert!(flow.gbps(1_012) < before);
 }
 
-/// DCQCN-18: where increase and decrease ticks fall on one instant, the increase goes first.
+/// DCQCN-18: if increase and decrease ticks fall on the same time, the increase goes first.
 #[test]
 fn increase_before_decrease_at_one_instant() {
     let mut flow = vendor();
     flow.cnp(0);
-    flow.cnp(303); // increase due at 304, decrease too
+    flow.cnp(303); // increase and decrease are both due at 304 µs
     let before = flow.gbps(303);
     let alpha = flow.alpha(304);
     close(flow.gbps(304), (before + 100.0) / 2.0 * (1.0 - alpha / 2.0));
 }
 
-/// DCQCN-20: the window is the share of the BDP that the rate is of the line.
+/// DCQCN-20: window = BDP · rate / line rate.
 #[test]
 fn window_follows_the_rate() {
     let mut flow = paper();
@@ -277,7 +278,7 @@ fn window_follows_the_rate() {
     assert_eq!(flow.dcqcn.window(&flow.config, &flow.path, 55 * US), 30_000);
 }
 
-/// DCQCN-21, DCQCN-22.
+/// DCQCN-21, DCQCN-22: values of the parameter sets.
 #[test]
 fn parameter_sets() {
     let paper = DcqcnConfig::paper();
@@ -297,8 +298,8 @@ fn parameter_sets() {
     assert_eq!(DcqcnConfig::vendor(25e9).hai_bps, 50e6);
 }
 
-/// DCQCN-19: a silence of hours costs nothing and ends at line rate, also when the increases are
-/// off or the flow cannot get there.
+/// DCQCN-19: hours without a CNP cost little computation and end at line rate, also if increases
+/// are off or the flow cannot reach line rate.
 #[test]
 fn a_long_silence_is_cheap() {
     const HOURS: u64 = u64::MAX / 2 / US;
@@ -308,7 +309,7 @@ fn a_long_silence_is_cheap() {
         assert!(flow.gbps(HOURS) > line * (1.0 - 1e-12));
         assert_eq!(flow.alpha(HOURS), 0.0);
         flow.cnp(HOURS + 1);
-        // α is at most g again: hardly a dent.
+        // α is at most g again, so a CNP cuts the rate by less than g.
         assert!(flow.gbps(HOURS + 9) > line * (1.0 - G));
         assert!(flow.alpha(HOURS + 2) > 0.0);
     }
@@ -321,7 +322,7 @@ fn a_long_silence_is_cheap() {
     close(flow.gbps(HOURS), target);
 }
 
-/// Reference for the tests: DCQCN that computes every tick of every timer, one by one.
+/// Reference model for the tests: DCQCN that computes every tick of every timer, one by one.
 struct Eager {
     config: DcqcnConfig,
     line: f64,
@@ -467,7 +468,7 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// Gaps in µs, so that ties are frequent, and now and then a long one.
+/// Gaps between operations in µs: mostly short, so that ties are frequent, and sometimes long.
 fn gap() -> impl Strategy<Value = u64> {
     prop_oneof![4 => 0u64..6, 2 => 0u64..100, 1 => 0u64..20_000]
 }
@@ -508,8 +509,8 @@ fn config() -> impl Strategy<Value = DcqcnConfig> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// DCQCN-18, DCQCN-19: catching up lazily is the same as living through every tick, and
-    /// looking at the rate changes nothing, to the last bit.
+    /// DCQCN-18, DCQCN-19: computing ticks late gives bit-identical results to computing every tick
+    /// on time. Reading the rate changes nothing.
     #[test]
     fn lazy_is_eager(config in config(), ops in prop::collection::vec((gap(), op()), 1..80)) {
         let mut lazy = Flow::new(config, 100.0);

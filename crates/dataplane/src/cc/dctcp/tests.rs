@@ -4,7 +4,7 @@ use dataplane::cc::dctcp::Dctcp;
 use dataplane::cc::dctcp::DctcpConfig;
 use dataplane::cc::{Ack, Control, Feedback};
 
-/// A flow of 100 Gb/s: BDP 100 000 bytes, packets of 1 000.
+/// A flow at 100 Gb/s with a BDP of 100 000 bytes and packets of 1 000 bytes.
 struct Flow {
     config: DctcpConfig,
     dctcp: Dctcp,
@@ -32,7 +32,7 @@ impl Flow {
         self.dctcp.clone().rate_bps(&self.config, &path(100.0), 0)
     }
 
-    /// One packet is acknowledged while `snd_nxt` is next to be sent.
+    /// Acknowledges one packet while `snd_nxt` is the first byte not yet sent. Returns the window.
     fn ack(&mut self, marked: bool, snd_nxt: u64) -> u64 {
         self.seq += 1_000;
         let ack = Feedback::Ack(Ack {
@@ -44,7 +44,7 @@ impl Flow {
     }
 }
 
-/// DCTCP-01, DCTCP-02, DCTCP-11: where a flow starts, and its pace.
+/// DCTCP-01, DCTCP-02, DCTCP-11: first window and first rate of a flow.
 #[test]
 fn starts_with_a_bdp_or_with_ten_packets() {
     let flow = Flow::at_line_rate();
@@ -60,12 +60,14 @@ fn starts_with_a_bdp_or_with_ten_packets() {
     assert_eq!(Flow::new(many).window(), 100_000);
 }
 
-/// DCTCP-03, DCTCP-04, DCTCP-05: α takes in each window's share of marked bytes, by hand.
+/// DCTCP-03, DCTCP-04, DCTCP-05: α averages the share of marked bytes per observation window. The
+/// expected values are computed by hand.
 #[test]
 fn recursion_of_alpha() {
     let mut flow = Flow::at_line_rate();
     assert_eq!(flow.dctcp.alpha, 1.0);
-    // The first ACK begins a window that ends beyond 4 000: its bytes are packets 1 to 5.
+    // The first ACK starts an observation window that ends with an ACK beyond byte 4 000, so it
+    // covers packets 1 to 5.
     for (marked, alpha) in [(true, 1.0), (true, 1.0), (false, 1.0), (false, 1.0)] {
         flow.ack(marked, 4_000);
         assert_eq!(flow.dctcp.alpha, alpha);
@@ -85,22 +87,24 @@ fn recursion_of_alpha() {
     close(flow.dctcp.alpha, first * 225.0 / 256.0 + 1.0 / 16.0);
 }
 
-/// DCTCP-06, DCTCP-07, DCTCP-08: one cut by α/2 per window, then a packet per round trip.
+/// DCTCP-06, DCTCP-07, DCTCP-08: one cut by α/2 per window, then growth by a packet per round trip.
 #[test]
 fn one_cut_per_window_then_a_packet_per_round_trip() {
     let mut flow = Flow::at_line_rate();
-    // α = 1: half, and no more until byte 3 000 is passed.
+    // α = 1: the window is halved once, with no second cut until byte 3 000 is acknowledged.
     assert_eq!(flow.ack(true, 3_000), 50_000);
     assert_eq!(flow.ack(true, 4_000), 50_000);
     assert_eq!(flow.ack(true, 5_000), 50_000);
-    // Passed, unmarked, and the end of a window of data: all marked but one of four.
+    // An unmarked ACK beyond byte 3 000 ends an observation window in which three of four packets
+    // had marks.
     assert_eq!(flow.ack(false, 6_000), 51_000);
     let alpha = 15.0 / 16.0 + 0.75 / 16.0;
     close(flow.dctcp.alpha, alpha);
     assert_eq!(flow.ack(false, 7_000), 51_000);
     assert_eq!(flow.ack(false, 8_000), 51_000);
     assert_eq!(flow.ack(false, 9_000), 52_000);
-    // Marked: α first takes in nothing, the window of data is not over (9 000 is).
+    // A marked ACK beyond byte 9 000: α falls after an observation window without marks, then the
+    // window is cut.
     let now = alpha * 15.0 / 16.0;
     assert_eq!(
         flow.ack(true, 10_000),
@@ -108,13 +112,14 @@ fn one_cut_per_window_then_a_packet_per_round_trip() {
     );
 }
 
-/// DCTCP-08: at the end of a window of data nothing is added while a reduction holds.
+/// DCTCP-08: at the end of an observation window, the window does not grow after a reduction in it.
 #[test]
 fn no_increase_while_a_reduction_holds() {
     let mut flow = Flow::at_line_rate();
     flow.ack(false, 2_000);
     flow.ack(false, 9_000);
-    // α after a window of three unmarked packets; the cut holds to 20 000.
+    // α decays after an observation window of three unmarked packets. The cut blocks growth up to
+    // byte 20 000.
     flow.ack(true, 20_000);
     let window = flow.window();
     for _ in 4..=20 {
@@ -123,7 +128,8 @@ fn no_increase_while_a_reduction_holds() {
     assert_eq!(flow.ack(false, 22_000), window + 1_000);
 }
 
-/// DCTCP-10: a packet at least, one BDP at most, and a packet where the BDP is less.
+/// DCTCP-10: the window is at least one packet and at most one BDP; one packet if the BDP is
+/// smaller.
 #[test]
 fn bounds_of_the_window() {
     let mut flow = Flow::at_line_rate();
@@ -143,7 +149,7 @@ fn bounds_of_the_window() {
     close(short.rate_bps(&config, &path(0.1), 0), 1e8);
 }
 
-/// DCTCP-09: slow start adds what is acknowledged, up to one BDP or the first mark.
+/// DCTCP-09: slow start adds the acknowledged bytes to the window, up to one BDP or the first mark.
 #[test]
 fn slow_start() {
     let mut flow = Flow::new(DctcpConfig::paper());
@@ -154,13 +160,13 @@ fn slow_start() {
     let mut flow = Flow::new(DctcpConfig::paper());
     flow.ack(false, 2_000);
     assert_eq!(flow.ack(true, 3_000), 5_500);
-    // Over: one packet per window of data.
+    // Slow start is over: one packet more per observation window.
     for window in [5_500, 5_500, 6_500, 6_500] {
         assert_eq!(flow.ack(false, flow.seq + 2_000), window);
     }
 }
 
-/// DCTCP-12, DCTCP-07: a loss halves, once per window of data.
+/// DCTCP-12, DCTCP-07: a loss halves the window, once per observation window.
 #[test]
 fn a_loss_halves_once() {
     let mut flow = Flow::at_line_rate();
@@ -170,7 +176,7 @@ fn a_loss_halves_once() {
             .on_feedback(&flow.config, &path(100.0), 0, &loss(5_000));
         assert_eq!(flow.window(), 50_000);
     }
-    // Nor does a mark cut again before byte 5 000 is passed.
+    // A mark does not cut the window again before byte 5 000 is acknowledged.
     assert_eq!(flow.ack(true, 5_000), 50_000);
     flow.seq = 5_000;
     flow.ack(false, 20_000);
@@ -180,7 +186,7 @@ fn a_loss_halves_once() {
     assert_eq!(flow.window(), window / 2);
 }
 
-/// DCTCP-13, DCTCP-14.
+/// DCTCP-13, DCTCP-14: values of the parameter sets.
 #[test]
 fn parameter_sets() {
     let paper = DctcpConfig::paper();
@@ -188,7 +194,7 @@ fn parameter_sets() {
     assert!(paper.slow_start && !DctcpConfig::line_rate_start().slow_start);
 }
 
-/// DCTCP-15: without the window the rate is the same, and nothing else holds the flow back.
+/// DCTCP-15: with `window = false` the rate is the same, and the bytes in flight are not limited.
 #[test]
 fn a_rate_without_a_window() {
     let rate_only = DctcpConfig {

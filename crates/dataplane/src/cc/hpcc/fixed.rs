@@ -1,8 +1,8 @@
-//! HPCC in fixed point, to the bit as the circuits in `hardware/hpcc` compute it.
+//! HPCC in fixed point. The results equal those of the circuits in `hardware/hpcc` bit by bit.
 //!
-//! Every quantity is an integer with a stated unit. Divisions by constants become multiplications with
-//! factors that a driver writes into registers. The two other divisions use the table of reciprocals of
-//! HPCC paper §4.3. All results are rounded down, and a result beyond its width becomes the largest value.
+//! Every quantity is an integer with a stated unit. Divisions by constants are multiplications by
+//! factors that a NIC driver writes into registers. The two other divisions use the table of
+//! reciprocals of HPCC paper §4.3. All results are rounded down and saturate at their width.
 
 use super::reciprocals::Reciprocals;
 use super::{HpccConfig, PathInfo};
@@ -18,9 +18,9 @@ pub(super) const WINDOW_BITS: u32 = 6;
 const RATE_BITS: u32 = 20;
 /// Largest integer that is looked up in the table.
 const MAX_INDEX: u64 = (1 << 22) - 1;
-/// Fraction bits of a reciprocal.
+/// Fraction bits of a reciprocal in the table.
 const RECIPROCAL_BITS: u32 = 32;
-/// U/η is looked up in steps of one divided by two to this power.
+/// Fraction bits of U/η when it is looked up in the table.
 const INDEX_BITS: u32 = 12;
 const WORD: u64 = u32::MAX as u64;
 
@@ -29,8 +29,8 @@ fn word(value: f64, bits: u32) -> u64 {
     ((value * f64::from(1u32 << bits)) as u64).min(WORD)
 }
 
-/// Constants of a flow, as a driver writes them into the registers of a NIC.
-// HPCC-41
+/// Constants of a flow. A NIC driver writes them into registers.
+// HPCC-41: the NIC's circuit
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Constants {
     layout: Layout,
@@ -79,8 +79,8 @@ impl Constants {
         }
     }
 
-    /// Returns the share of B·T (what a link of this rate holds in a base round trip) that one unit
-    /// of the queue length in telemetry is, in units of 2^-32.
+    /// Returns (one unit of queue length in telemetry) / (B·T) in units of 2^-32. B is the rate of
+    /// the link, T the base round trip.
     #[must_use]
     pub fn queue_factor(&self, rate_mbps: u32) -> u64 {
         // B·T in 1/8000 of a byte: 10⁶ bits per second times ns.
@@ -89,7 +89,7 @@ impl Constants {
         ((unit << 32) / u128::from(held.max(1))).min(u128::from(WORD)) as u64
     }
 
-    /// Returns the time that a link of this rate takes to send one unit of txBytes, in units of
+    /// Returns the time that a link of this rate needs to send one unit of txBytes, in units of
     /// 2^-16 ns.
     #[must_use]
     pub fn sent_factor(&self, rate_mbps: u32) -> u64 {
@@ -99,16 +99,16 @@ impl Constants {
     }
 
     /// Returns u', the utilisation of a link between two ACKs, and the time τ in ns between their
-    /// stamps. `None`: the telemetry states no rate, or a stamp that is not later than the last.
+    /// stamps. `None` if the telemetry has no rate, or a stamp that is not later than the last one.
     #[must_use]
     pub fn link(&self, table: &Reciprocals, last: &IntHop, new: &IntHop) -> Option<(u64, u64)> {
         let elapsed_ns = self.layout.elapsed_ps(last, new) / 1_000;
         if elapsed_ns == 0 || new.rate_mbps == 0 {
-            return None; // HPCC-20
+            return None; // HPCC-20: no new measurement
         }
         let sent = self.layout.sent_bytes(last, new) / self.layout.tx_unit();
         let queued = u64::from(new.qlen_bytes.min(last.qlen_bytes)) / self.layout.qlen_unit();
-        // HPCC-41: a time beyond the table is looked up in steps of 4 ns.
+        // HPCC-41: a time above the largest index of the table is looked up in steps of 4 ns.
         let coarse = if elapsed_ns > MAX_INDEX { 2 } else { 0 };
         let inverse = u64::from(table.word((elapsed_ns >> coarse) as u32));
         let per_ns = ((sent * inverse) >> (8 + coarse)).min(WORD);
@@ -120,13 +120,13 @@ impl Constants {
     /// Returns the smoothed utilisation U after a measurement.
     #[must_use]
     pub fn smooth(&self, utilisation: u64, in_flight: u64, elapsed_ns: u64) -> u64 {
-        // HPCC-14
+        // HPCC-14: weight τ/T, at most 1
         let weight = if elapsed_ns >= self.base_rtt_ns {
             1 << SHARE_BITS
         } else {
             (elapsed_ns * self.per_base_rtt) >> 16
         };
-        // HPCC-15
+        // HPCC-15: weighted average
         let change = (weight as i64 * (in_flight as i64 - utilisation as i64)) >> SHARE_BITS;
         (utilisation as i64 + change) as u64
     }
@@ -158,7 +158,8 @@ impl Constants {
     }
 }
 
-/// Returns a real number as an integer in units of 2^-`bits`, which is exact if it was one before.
+/// Returns a real number as an integer in units of 2^-`bits`. The result is exact for values from
+/// [`real`].
 pub(super) fn units(value: f64, bits: u32) -> u64 {
     (value * f64::from(1u32 << bits)) as u64
 }

@@ -5,17 +5,18 @@ use std::sync::Arc;
 
 use crate::param::{Field, Value};
 
-/// How HPCC divides by U/η; if by a table, with the table.
+/// How HPCC divides by U/η.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Division {
     /// Exactly.
     #[default]
     Exact,
-    /// By a table of reciprocals, which all copies of the configuration share.
+    /// By a table of reciprocals. All copies of the configuration share this table.
     Table(Arc<Reciprocals>),
 }
 
-/// Makes the table for the largest error that the scenario gives. Without one, division is exact.
+/// Creates the table with the largest relative error that the scenario sets. Without this key,
+/// division is exact.
 impl Field for Division {
     fn of(value: Option<&Value>) -> Self {
         Option::of(value).map_or(Self::Exact, |epsilon| {
@@ -26,11 +27,12 @@ impl Field for Division {
 
 /// Largest integer whose reciprocal is needed.
 const LARGEST: u32 = 1 << 22;
-/// The integer that stands for 1: U/η is looked up in steps of 1/4096, from there to 1024.
+/// Index of U/η = 1: U/η is looked up in steps of 1/4096, up to 1024.
 const ONE: f64 = 4096.0;
 
-/// Table of 1/n for integers n up to 2²². An integer without an entry takes the entry of the next
-/// lower one that has one. The table has as few entries as keep this error below ε.
+/// Table of 1/n for integers n up to 2²². An integer without an entry uses the entry of the next
+/// lower integer that has one. The table has the fewest entries that keep the relative error below
+/// ε.
 #[derive(Clone, PartialEq)]
 pub struct Reciprocals {
     epsilon: f64,
@@ -50,8 +52,8 @@ impl fmt::Debug for Reciprocals {
 }
 
 impl Reciprocals {
-    /// Creates the table whose error is at most `epsilon`, which lies between 0 and 1.
-    // HPCC-35
+    /// Creates the table whose relative error is at most `epsilon`, which is between 0 and 1.
+    // HPCC-35: table of reciprocals
     #[must_use]
     pub fn new(epsilon: f64) -> Self {
         let epsilon = epsilon.clamp(1e-6, 0.5);
@@ -59,7 +61,7 @@ impl Reciprocals {
         let mut next = 1u32;
         while next <= LARGEST {
             keys.push(next);
-            // The first integer whose reciprocal is smaller by the share ε.
+            // The first integer whose reciprocal is smaller by the relative error ε.
             let far = (f64::from(next) / (1.0 - epsilon)).ceil() as u32;
             next = far.max(next + 1);
         }
@@ -76,27 +78,27 @@ impl Reciprocals {
         self.epsilon
     }
 
-    /// Number of integers that have an entry.
+    /// Returns the number of entries.
     #[must_use]
     pub fn entries(&self) -> usize {
         self.keys.len()
     }
 
-    /// Bytes of the table: four for the integer and four for its reciprocal.
+    /// Returns the size of the table in bytes: four for each integer and four for its reciprocal.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.entries() * 8
     }
 
-    /// 1/`n` as the table has it; n is at least 1.
+    /// Returns 1/`n` from the table, for n ≥ 1.
     #[must_use]
     pub fn reciprocal(&self, n: u32) -> f64 {
         let above = self.keys.partition_point(|key| *key <= n);
         f64::from(self.values[above.saturating_sub(1)])
     }
 
-    /// Returns 1/`n` of the table in units of 2^-32, rounded down, at most 2^32 - 1; n is at least 1.
-    // HPCC-41
+    /// Returns 1/`n` from the table in units of 2^-32, rounded down, at most 2^32 - 1, for n ≥ 1.
+    // HPCC-41: the NIC's circuit
     #[must_use]
     pub fn word(&self, n: u32) -> u32 {
         let above = self.keys.partition_point(|key| *key <= n);
@@ -110,7 +112,7 @@ impl Reciprocals {
         &self.keys
     }
 
-    /// 1/`x` for a ratio, which is rounded to 1/4096 first.
+    /// Returns 1/`x` from the table, with `x` rounded to 1/4096.
     #[must_use]
     pub fn inverse(&self, x: f64) -> f64 {
         let n = (x * ONE + 0.5).clamp(1.0, f64::from(LARGEST)) as u32;

@@ -1,26 +1,26 @@
-//! A window per link (HPCC paper App. A.3, Eq. 7): each follows its own link as if the path had no
-//! other, and the flow's window is their α-mean. A large α gives max-min fairness, α = 1
-//! proportional fairness.
+//! A window per link (HPCC paper App. A.3, Eq. 7). Each window follows its own link, as if the path
+//! had no other link. The flow's window is the α-mean of these windows. A large α gives max-min
+//! fairness, and α = 1 gives proportional fairness.
 
 use super::{HpccConfig, compute_window};
 use crate::cc::PathInfo;
 use crate::int::MAX_HOPS;
 
-/// Links that are never full add together at most this share of the initial window's term to the
-/// sum of Eq. 7.
+/// Largest contribution of all idle links together to the sum Σ x^−α of Eq. 7, relative to the term
+/// of the initial window.
 const SLACK: f64 = 0.1;
 
 #[derive(Clone, Copy, Debug)]
 struct Register {
-    /// AI steps since the last multiplicative one.
+    /// Additive steps since the last multiplicative one.
     inc_stage: u32,
-    /// U of this link.
+    /// Smoothed utilisation U of this link.
     utilisation: f64,
-    /// W^c of this link, bytes.
+    /// Reference window W^c of this link, in bytes.
     reference_bytes: f64,
 }
 
-/// One window for each link of a flow's path, and the α of their mean.
+/// One window for each link of a flow's path, and the α of the α-mean.
 #[derive(Clone, Debug)]
 pub(super) struct Registers {
     alpha: f64,
@@ -30,7 +30,7 @@ pub(super) struct Registers {
 
 impl Registers {
     /// Creates equal windows for all links, whose α-mean is `window_bytes`.
-    // HPCC-32
+    // HPCC-32: one window per link
     pub fn new(alpha: f64, hops: usize, window_bytes: f64) -> Self {
         let register = Register {
             inc_stage: 0,
@@ -44,19 +44,19 @@ impl Registers {
         }
     }
 
-    /// Updates the utilisation of link number `at` on the path, of which an ACK reported.
+    /// Updates the utilisation of a link. `at` is the index of the link on the path.
     pub fn hear(&mut self, at: usize, smooth: impl FnOnce(f64) -> f64) {
         let utilisation = &mut self.links[at].utilisation;
         *utilisation = smooth(*utilisation);
     }
 
-    /// Utilisation U of the fullest link.
+    /// Returns the utilisation U of the fullest link.
     pub fn utilisation(&self) -> f64 {
         let all = self.links[..self.hops].iter();
         all.map(|link| link.utilisation).fold(0.0, f64::max)
     }
 
-    /// Computes the window of each link (ComputeWind of the paper), and returns that of the flow
+    /// Computes the window of each link (ComputeWind of the paper). Returns the window of the flow
     /// (Eq. 7).
     pub fn adjust(&mut self, config: &HpccConfig, path: &PathInfo, update: bool) -> f64 {
         let initial = path.initial_window_bytes();
@@ -83,7 +83,7 @@ impl Registers {
     }
 }
 
-/// Computes the α-mean (Σ x^−α)^(−1/α) of windows x. It works with ratios to the smallest x, so
+/// Computes the α-mean (Σ x^−α)^(−1/α) of windows x. It uses the ratios of x to the smallest x, so
 /// that no power overflows.
 struct Mean {
     alpha: f64,
@@ -117,7 +117,7 @@ impl Mean {
     }
 }
 
-/// x^(1/α); 1 for an infinite α.
+/// Returns x^(1/α); 1 for an infinite α.
 fn root(x: f64, alpha: f64) -> f64 {
     libm::pow(x, 1.0 / alpha)
 }
@@ -132,7 +132,7 @@ mod tests {
         mean.get()
     }
 
-    // HPCC-32
+    // HPCC-32: one window per link
     #[test]
     fn equation_7_by_hand() {
         let close = |got: f64, wanted: f64| assert!((got / wanted - 1.0).abs() < 1e-12, "{got}");
@@ -141,7 +141,7 @@ mod tests {
         close(mean(2.0, &[3.0, 4.0]), 2.4);
         close(mean(0.5, &[9.0, 9.0]), 2.25);
         close(mean(f64::INFINITY, &[7.0, 5.0, 6.0]), 5.0);
-        // No overflow on the way, and near the smallest for a large α.
+        // No power overflows, and for a large α the mean is near the smallest window.
         close(mean(100.0, &[1e5, 1e9]), 1e5);
         assert!(mean(0.05, &[1e5, 1e5]) > 0.0);
         let equal = Registers::new(0.5, 3, 100.0);

@@ -4,7 +4,7 @@ use dataplane::cc::powertcp::{PowerConfig, PowerTcp, PowerTcpConfig, Reference};
 use dataplane::cc::{Ack, Control, Feedback, Loss};
 use dataplane::int::{IntHop, IntStack};
 
-/// At 100 Gb/s, with a base round trip of 8 µs: BDP 100 000 bytes, β 1000 bytes, no floor.
+/// A sender at 100 Gb/s with a base round trip of 8 µs: BDP 100 000 bytes, β 1000 bytes, no floor.
 fn config() -> PowerTcpConfig {
     PowerTcpConfig {
         power: PowerConfig {
@@ -16,7 +16,7 @@ fn config() -> PowerTcpConfig {
     }
 }
 
-/// A flow with telemetry of two links.
+/// A flow whose ACKs carry telemetry of two links.
 struct Flow {
     config: PowerTcpConfig,
     power: PowerTcp,
@@ -44,7 +44,8 @@ impl Flow {
         self.power.rate_bps(&self.config, &path(100.0), 0) * 8e-6 / 8.0
     }
 
-    /// The window after an ACK that finds, `after_ns` later, these bytes sent and queues on two links.
+    /// Returns the window after an ACK, `after_ns` later. `links` contains the bytes sent since the
+    /// last ACK and the queue length of each link.
     fn ack(&mut self, after_ns: u64, links: [(u64, u32); 2]) -> f64 {
         self.now += after_ns * 1000;
         let mut stack = IntStack::default();
@@ -58,7 +59,8 @@ impl Flow {
         self.ack_with(Some(&stack))
     }
 
-    /// Each ACK is of the packet that ends where the next one begins.
+    /// Sends an ACK for the next packet of 1000 bytes, which is the last packet sent so far.
+    /// Returns the window.
     fn ack_with(&mut self, int: Option<&IntStack>) -> f64 {
         self.seq += 1000;
         let ack = Feedback::Ack(Ack {
@@ -71,27 +73,27 @@ impl Flow {
     }
 }
 
-/// POWER-01, POWER-03, POWER-04, POWER-10, POWER-11, POWER-12: by hand, over a whole base round trip,
-/// so that the newest power counts alone.
+/// POWER-01, POWER-03, POWER-04, POWER-10, POWER-11, POWER-12: values by hand. Measurements last a
+/// whole base round trip, so the smoothed power equals the newest one.
 #[test]
 fn power_of_the_fullest_link() {
     let mut flow = Flow::new();
     close(flow.window(), 100_000.0);
     close(flow.ack(0, [(0, 0), (0, 0)]), 100_000.0);
-    // 8 µs of a full second link whose queue grew by 50 000: current 1.5, voltage 1.5.
-    // γ·(100 000/2.25 + 1000) + (1 − γ)·100 000.
+    // 8 µs of a full second link whose queue grew by 50 000 bytes: current 1.5, voltage 1.5. The
+    // window becomes γ·(100 000/2.25 + 1000) + (1 − γ)·100 000.
     let window = flow.ack(8_000, [(50_000, 0), (100_000, 50_000)]);
     let wanted = 0.9 * (100_000.0 / 2.25 + 1_000.0) + 10_000.0;
     close(window, wanted);
     close(flow.power.window.power, 2.25);
     close(flow.power.reference_bytes, 100_000.0);
-    // Current 0.5, voltage 1: this packet was sent under the window that the ACK before it has made.
+    // Current 0.5, voltage 1: this packet was sent under the window after the last ACK.
     let then = flow.ack(8_000, [(40_000, 0), (100_000, 0)]);
     close(then, 0.9 * (wanted / 0.5 + 1_000.0) + 0.1 * wanted);
     close(flow.power.reference_bytes, wanted);
 }
 
-/// POWER-12: the window under which a packet was sent, or one of each round trip.
+/// POWER-12: the reference window is the window at the time of sending, or one per round trip.
 #[test]
 fn the_reference_is_the_window_of_the_packet() {
     let reference = |of| {
@@ -99,7 +101,7 @@ fn the_reference_is_the_window_of_the_packet() {
         flow.config.reference = of;
         flow.ack(0, [(0, 0), (0, 0)]);
         let first = flow.ack(8_000, [(0, 0), (100_000, 100_000)]);
-        // Each ACK is of a packet sent before the one before it came.
+        // Each packet was sent just before the previous ACK arrived.
         let mut references = vec![];
         for _ in 0..3 {
             flow.ack(8_000, [(0, 0), (100_000, 100_000)]);
@@ -107,16 +109,17 @@ fn the_reference_is_the_window_of_the_packet() {
         }
         (first, references)
     };
-    // The first window is that of what is sent from byte 2000 on; the ACKs after it are up to 3000, 4000, 5000.
+    // `first` is the window of bytes from 2000 on. The three ACKs after it end at bytes 3000, 4000
+    // and 5000.
     let (first, of_packet) = reference(Reference::Packet);
     close(of_packet[0], first);
     assert!(of_packet[1] < of_packet[0] && of_packet[2] < of_packet[1]);
-    // Of each round trip: the window that the ACK itself has made.
+    // One reference per round trip: the window after the last ACK.
     let (_, of_round_trip) = reference(Reference::RoundTrip);
     assert!(of_round_trip[0] < first);
 }
 
-/// POWER-02, POWER-04: half a base round trip counts for half.
+/// POWER-02, POWER-04: a measurement over half a base round trip has the weight 1/2.
 #[test]
 fn power_is_smoothed_by_the_time_that_it_was_measured_over() {
     let mut flow = Flow::new();
@@ -124,12 +127,13 @@ fn power_is_smoothed_by_the_time_that_it_was_measured_over() {
     // Current 2 (half a BDP sent and half a BDP more queued in half the time), voltage 1.5.
     flow.ack(4_000, [(0, 0), (50_000, 50_000)]);
     close(flow.power.window.power, 0.5 + 0.5 * 3.0);
-    // Beyond a base round trip the newest counts alone.
+    // A measurement longer than a base round trip replaces the smoothed power.
     flow.ack(80_000, [(0, 0), (1_000_000, 50_000)]);
     close(flow.power.window.power, 1.5);
 }
 
-/// POWER-11: a stamp that is not later, another path, and an ACK without telemetry say nothing.
+/// POWER-11: a stamp that is not later, another path, or an ACK without telemetry does not change
+/// the window.
 #[test]
 fn what_says_nothing_changes_nothing() {
     let mut flow = Flow::new();
@@ -142,7 +146,8 @@ fn what_says_nothing_changes_nothing() {
     close(flow.power.window.power, 1.0);
 }
 
-/// POWER-05: between what the lowest rate sends in a base round trip and one BDP.
+/// POWER-05: the window is at least what the lowest rate sends in a base round trip, at most one
+/// BDP.
 #[test]
 fn windows_stay_between_their_bounds() {
     let mut flow = Flow::new();
@@ -155,7 +160,7 @@ fn windows_stay_between_their_bounds() {
     close(flow.window(), 100.0);
 }
 
-/// POWER-06: a size, a rate over a base round trip, or the BDP over a number of flows.
+/// POWER-06: β is a size, a rate · base round trip, or BDP / number of flows.
 #[test]
 fn additive_increase() {
     let path = path(100.0);
@@ -164,7 +169,7 @@ fn additive_increase() {
     close(Increase::Flows(10).bytes(&path), 10_000.0);
 }
 
-/// POWER-07, POWER-08: as the authors' code has it: Γ over η, and a current of half the link at least.
+/// POWER-07, POWER-08: values of the authors' code: Γ / η, and a current of at least half the link.
 #[test]
 fn target_and_floor() {
     let mut flow = Flow::new();
@@ -179,7 +184,7 @@ fn target_and_floor() {
     close(flow.power.window.power, 0.5);
 }
 
-/// POWER-09: a loss, a mark or a notice changes nothing.
+/// POWER-09: a loss, a mark or a notice does not change the window.
 #[test]
 fn losses_change_nothing() {
     let mut flow = Flow::new();
@@ -193,7 +198,7 @@ fn losses_change_nothing() {
     close(flow.window(), 100_000.0);
 }
 
-/// POWER-30, POWER-31: the constants.
+/// POWER-30, POWER-31: values of γ, η, β and the floor.
 #[test]
 fn constants() {
     let paper = PowerTcpConfig::paper(1e11).power;
