@@ -147,7 +147,7 @@ impl Scheme for Dcqcn {
     const ABOUT: &'static str =
         "A rate that notifications of marked packets cut, and timers raise again.";
     type Params = DcqcnConfig;
-    // DCQCN-21, DCQCN-22: the authors' and the vendor's form
+    // DCQCN-21, DCQCN-22
     const PROVIDES: Properties =
         Properties::of(&[Property::ReadsEcn, Property::ReadsCnps, Property::Scannable]);
 
@@ -155,7 +155,7 @@ impl Scheme for Dcqcn {
         Ok(config)
     }
 
-    // NS3-60: options that depend on each other
+    // NS3-60
     fn rules(config: &DcqcnConfig) -> Vec<Rule> {
         let has_more = config.byte_counter.is_some()
             || config.reaction == CnpReaction::Immediate
@@ -174,7 +174,7 @@ impl Scheme for Dcqcn {
         Some(config.arithmetic == Arithmetic::Integer)
     }
 
-    // NS3-23: notification by CNPs or by a flag of the ACK
+    // NS3-23
     fn notification(config: &DcqcnConfig) -> Option<Notification> {
         Some(match config.cnp_bytes {
             None => Notification::OnAck,

@@ -59,14 +59,14 @@ impl Scheme for Dctcp {
     const TITLE: &'static str = "DCTCP";
     const ABOUT: &'static str = "A window that shrinks by half of the share of marked bytes.";
     type Params = DctcpConfig;
-    // DCTCP-13, DCTCP-14: with or without slow start
+    // DCTCP-13, DCTCP-14
     const PROVIDES: Properties = Properties::of(&[Property::ReadsEcn, Property::Scannable]);
 
     fn configure(config: DctcpConfig) -> Result<DctcpConfig, Conflict> {
         Ok(config)
     }
 
-    // NS3-60: options that depend on each other
+    // NS3-60
     fn rules(config: &DctcpConfig) -> Vec<Rule> {
         if !config.slow_start {
             return Vec::new();

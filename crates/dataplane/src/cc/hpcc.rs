@@ -192,7 +192,7 @@ impl Scheme for Hpcc {
     const TITLE: &'static str = "HPCC";
     const ABOUT: &'static str =
         "A window from the telemetry of the fullest link of the path (Algorithm 1).";
-    // HPCC-21, HPCC-22: values of the parameters
+    // HPCC-21, HPCC-22
     type Params = HpccConfig;
     const PROVIDES: Properties = Properties::of(&[Property::ReadsInt, Property::Scannable]);
 
@@ -225,7 +225,7 @@ impl Scheme for Hpcc {
         config
     }
 
-    // NS3-60, HPCC-41: options that depend on each other
+    // NS3-60, HPCC-41
     fn rules(config: &HpccConfig) -> Vec<Rule> {
         let mut rules = Vec::new();
         let has_more = config.reaction == Reaction::PerAck

@@ -112,7 +112,7 @@ impl Scheme for Timely {
     const TITLE: &'static str = "TIMELY";
     const ABOUT: &'static str = "A rate that follows the slope of the round-trip time.";
     type Params = TimelyConfig;
-    // TIMELY-15, TIMELY-16: the two forms
+    // TIMELY-15, TIMELY-16
     const PROVIDES: Properties = Properties::of(&[Property::Scannable]);
 
     fn configure(config: TimelyConfig) -> Result<TimelyConfig, Conflict> {
@@ -127,7 +127,7 @@ impl Scheme for Timely {
         Ok(config)
     }
 
-    // NS3-60: options that depend on each other
+    // NS3-60
     fn rules(config: &TimelyConfig) -> Vec<Rule> {
         if config.gradient == Gradient::Original {
             return Vec::new();

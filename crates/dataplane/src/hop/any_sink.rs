@@ -1,4 +1,4 @@
-//! A driver behind a trait object, for hop schemes from other crates.
+//! The simulation engine as a trait object, for hop schemes from other crates.
 
 use crate::classes::ClassSet;
 use crate::event::{EventSet, NodeEvent};
@@ -7,10 +7,10 @@ use crate::packet::{Packet, PacketId};
 use crate::sink::{DropCause, Sink};
 use crate::units::Time;
 
-/// A driver ([`Sink`]) of any type.
+/// A simulation engine ([`Sink`]) of any type.
 pub struct AnySink<'a>(pub(super) &'a mut dyn Sink);
 
-/// Forwards methods of [`Sink`] to the driver.
+/// Forwards methods of [`Sink`] to the simulation engine.
 macro_rules! forward {
     ($($name:ident($($arg:ident: $type:ty),*) $(-> $result:ty)?;)*) => {
         impl Sink for AnySink<'_> {

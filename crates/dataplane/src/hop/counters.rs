@@ -1,4 +1,4 @@
-//! Counters of the schemes between neighbours.
+//! Counters of PFC, the hop schemes and the link schemes.
 
 use std::ops::Index;
 
@@ -8,7 +8,8 @@ use crate::link;
 use crate::pipeline::Pipeline;
 use crate::pipeline::pfc::Pfc;
 
-/// Counters of all schemes between neighbours, PFC first. Counters of unused schemes are 0.
+/// Counters of all schemes that send frames to neighbours, PFC first. Counters of unused schemes
+/// are 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HopCounters(Vec<u64>);
 
@@ -41,22 +42,22 @@ impl HopCounters {
             .flatten()
     }
 
-    /// Returns the counters by name. Optional counters appear only if they are not 0.
+    /// Returns the name and value of each counter. Optional counters of 0 are left out.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let all = Self::names().zip(self.0.iter().copied());
         all.filter(|(counter, count)| !counter.optional || *count > 0)
             .map(|(counter, count)| (counter.name, count))
     }
 
-    /// Adds a value from a node that is not a switch to a counter. Ignores names that no scheme
-    /// has.
+    /// Adds a value to a counter, for nodes other than switches. Ignores names of which no scheme
+    /// has a counter.
     pub fn add_to(&mut self, name: &str, more: u64) {
         if let Some(nth) = Self::names().position(|counter| counter.name == name) {
             self.0[nth] += more;
         }
     }
 
-    /// Adds the counters of another switch. Maxima keep the larger value.
+    /// Adds the counters of another switch. For counters of maxima, keeps the larger value.
     pub fn add(&mut self, other: &Self) {
         for ((own, more), counter) in self.0.iter_mut().zip(&other.0).zip(Self::names()) {
             *own = match counter.largest {

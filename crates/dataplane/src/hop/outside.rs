@@ -1,4 +1,4 @@
-//! A hop scheme from another crate, behind a trait object.
+//! A hop scheme from another crate, as a trait object.
 
 use std::fmt::Debug;
 use std::ops::{Deref, DerefMut};
@@ -63,7 +63,7 @@ impl<H: HopScheme> AnyConfig for Own<H> {
     }
 }
 
-/// Methods of [`HopScheme`] for a driver of any type.
+/// Methods of [`HopScheme`] for a simulation engine of any type.
 pub(crate) trait AnyHop: Debug + Send {
     fn number(&self) -> SchemeNumber;
     fn watches(&self) -> Steps;
@@ -147,7 +147,7 @@ impl<H: HopScheme> AnyHop for H {
     }
 }
 
-/// Calls a function with the context over a driver of any type.
+/// Calls a function with the same context and the engine as a trait object.
 fn with_any_sink<S: Sink, R>(
     cx: &mut Cx<'_, S>,
     call: impl FnOnce(&mut Cx<'_, AnySink<'_>>) -> R,

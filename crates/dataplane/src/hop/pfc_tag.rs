@@ -1,5 +1,5 @@
 //! PFC with destination tag (Liu et al., CoNEXT 2021, Appendix B; rules in `specs/floodgate.md`):
-//! pause frames that name a destination. Paused packets are parked in Floodgate's VOQs. Pauses
+//! pause frames that contain a destination. Paused packets are parked in Floodgate's VOQs. Pauses
 //! replace windows.
 
 use super::floodgate::params::{
@@ -14,31 +14,31 @@ crate::params! {
     /// Parameters of PFC with tag.
     #[derive(Clone, Copy, Debug)]
     pub struct PfcTag {
-        /// A destination is paused above this: at the last hop by the bytes of the egress queue,
-        /// elsewhere by the parked bytes of the destination.
+        /// Bytes above which a destination is paused: bytes of the egress queue at the last hop,
+        /// parked bytes of the destination at other switches.
         threshold: Amount = Param::either("threshold", Amount::KINDS)
             .default("1.0", "PRE-103", "hop BDPs, not in the paper, our choice"),
-        /// It is resumed this many bytes below that threshold.
+        /// The destination is resumed when it has this many bytes less than `threshold`.
         resume_below: u64 = Param::size("resume_below", 0, MAX_SIZE_BYTES)
             .default("\"0B\"", "PRE-103", "resumed below the same threshold, our choice"),
-        /// Switches also pause hosts.
+        /// Hosts are paused too, not only switches.
         hosts: bool = Param::flag("hosts")
             .default("false", "PRE-103", "switches only (Floodgate paper B)"),
-        /// VOQs of a switch.
+        /// Number of VOQs of a switch.
         voqs: Option<u16> = VOQS,
-        /// A switch that forwards up and down keeps half of the VOQs for destinations below it.
+        /// A switch that forwards up and down uses half of the VOQs for destinations below it.
         groups: bool = GROUPS,
-        /// Released packets join the egress queue, or a separate queue that sends only when no
-        /// other packet waits (at most four traffic classes).
+        /// Egress queue of released packets: the ordinary one, or a separate low-priority queue.
+        /// The separate queue requires at most four traffic classes.
         release: Release = RELEASE,
-        /// The ingress pipeline learns of empty VOQs only at multiples of this time.
+        /// The ingress pipeline receives the list of empty VOQs only at multiples of this time.
         vup_ps: Option<Time> = VUP,
-        /// Bytes that ECN counts: those in the egress queue, or also those parked for its port.
+        /// Queue length for ECN: bytes in the egress queue, or also the bytes parked for its port.
         ecn: SeenByEcn = SEEN_BY_ECN,
-        /// Bytes that the INT of a packet that was parked reports: those of all VOQs, or those of
-        /// the egress queue.
+        /// Queue length in the INT of a packet that was parked: the bytes of all VOQs, or of the
+        /// egress queue.
         int: SeenByInt = SEEN_BY_INT,
-        /// Bytes of a pause and a resume.
+        /// Size of a pause or resume frame.
         frame_bytes: u16 = Param::size("frame", 1, 1_518)
             .default("\"64B\"", "PRE-108", "smallest Ethernet frame, our choice"),
     }

@@ -5,25 +5,25 @@ use crate::properties::{Choice, Finding, Properties, Property, Rule};
 use crate::units::Time;
 
 crate::words! {
-    /// What a BFC pause names.
+    /// The object that a BFC pause stops.
     pub enum PauseBy {
-        /// The queue upstream that the packet came from.
+        /// The upstream queue from which the packet came.
         Queue = "queue",
-        /// The flow itself (ideal).
+        /// The flow of the packet (ideal design).
         Flow = "flow",
     }
 }
 
-/// Configuration of periodic bitmaps: every port of a switch sends a list of all queues that must
-/// be paused.
+/// Configuration of periodic bitmaps: every port of a switch sends a list of all upstream queues
+/// that must be paused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BitmapConfig {
-    /// Time between two bitmaps, in ps. All switches send them at multiples of it.
+    /// Time between two bitmaps, in ps. All switches send bitmaps at multiples of this period.
     pub period_ps: Time,
     /// Size of a bitmap frame, in bytes.
     pub frame_bytes: u16,
-    /// True if each pause and resume is also signalled immediately by a frame of its own. If false,
-    /// a pause waits for the next bitmap, and a resume sends a bitmap immediately.
+    /// True if each pause and resume also has its own frame, which is sent immediately. If false, a
+    /// pause waits for the next bitmap, and a resume sends a bitmap immediately.
     pub edges: bool,
 }
 
@@ -33,9 +33,10 @@ pub const ALL_PACKETS: u32 = 1 << 16;
 /// Configuration of BFC at a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BfcConfig {
-    /// Pause threshold = `threshold_factor`/65536 · (HRTT + τ) · rate / N_active.
+    /// Pause threshold = `threshold_factor`/65536 · (HRTT + τ) · rate / N_active. HRTT is the 1-hop
+    /// round trip.
     pub threshold_factor: u32,
-    /// The threshold is never below this many bytes.
+    /// Lower bound of the pause threshold, in bytes.
     pub floor_bytes: u64,
     /// τ: added to HRTT in the threshold, in ps.
     pub tau_ps: Time,
@@ -54,14 +55,15 @@ pub struct BfcConfig {
     pub by: PauseBy,
     /// Periodic bitmaps; `None`: none are sent.
     pub bitmap: Option<BitmapConfig>,
-    /// Share of the packets that flow table and pause counters count, in 1/65536.
+    /// Share of packets that the flow table and the pause counters count, in 1/65536.
     pub sampling: u32,
-    /// True if packets whose ingress and egress ports could be part of a pause cycle cause no pause.
+    /// True if packets cause no pause when their pair of ingress and egress ports could be part of
+    /// a pause cycle.
     pub elide: bool,
 }
 
 impl BfcConfig {
-    /// Design of §3.3.2 of the BFC paper, with the first packet of a flow exempt (BFC-09).
+    /// The design of §3.3.2 of the BFC paper, with the first packet of a flow exempt (BFC-09).
     pub const PAPER: Self = Self {
         threshold_factor: 1 << 16,
         floor_bytes: 0,
@@ -78,9 +80,9 @@ impl BfcConfig {
     };
 }
 
-/// Advice on how to repeat lost pauses and resumes of queues.
+/// Advice on how to repeat lost pauses and resumes of upstream queues.
 const REPAIR_QUEUES: &str = "set scheme.bfc.tell = \"edges+bitmap\" to repeat them";
-/// A bitmap has a bit for each queue, so it cannot repeat pauses of flows.
+/// Advice for pauses of flows. A bitmap has a bit for each queue, so it cannot repeat them.
 const REPAIR_FLOWS: &str = "set scheme.bfc.pause = \"queue\", scheme.classify = \"dynamic\" and \
                             scheme.bfc.tell = \"edges+bitmap\" to repeat them";
 

@@ -9,7 +9,7 @@ use crate::packet::{Frame, SchemeNumber, Words};
 pub struct PauseQueue {
     /// True to pause, false to resume.
     pub on: bool,
-    /// Number of the queue at the neighbour's port.
+    /// Index of the queue at the neighbour's port.
     pub queue: u16,
 }
 
@@ -39,9 +39,9 @@ impl Frame for PauseQueue {
 pub struct PauseFlow {
     /// True to pause, false to resume.
     pub on: bool,
-    /// Number of the flow.
+    /// ID of the flow.
     pub flow: u32,
-    /// Queue of the neighbour from which the packet of this flow came.
+    /// Index of the neighbour's queue from which the packet of this flow came.
     pub queue: u16,
 }
 
@@ -67,8 +67,8 @@ impl Frame for PauseFlow {
     }
 }
 
-/// Lists all queues of the neighbour's port that must be paused. All others are resumed. The list
-/// of the frame contains their numbers in ascending order.
+/// Lists all queues of the neighbour's port that must be paused. The neighbour resumes all other
+/// queues. The list of the frame contains the indices of these queues in ascending order.
 // BFC-30
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bitmap;

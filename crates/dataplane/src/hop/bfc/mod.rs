@@ -1,5 +1,5 @@
-//! Backpressure flow control (Goyal et al., NSDI 2022, §3.3.2): pause thresholds, and the pause
-//! counters that pause queues of the upstream neighbour.
+//! Backpressure flow control (Goyal et al., NSDI 2022, §3.3.2): pause thresholds, and pause
+//! counters per upstream queue.
 //!
 //! The rules are in `specs/bfc.md`. The classifier (`pipeline/flow_table.rs`) selects the queue of
 //! a flow. Switches without BFC can use the same classifier.
@@ -36,7 +36,7 @@ const OVER: u8 = flag::HOP_A;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Held {
     ingress: u16,
-    /// Number of the upstream queue, or of the flow.
+    /// Index of the upstream queue, or ID of the flow.
     what: u32,
 }
 
@@ -57,19 +57,19 @@ impl Held {
 #[derive(Debug)]
 pub struct Bfc {
     config: BfcConfig,
-    /// Number of packets in this switch that were over the threshold, per ingress port and upstream
-    /// queue or flow. Counters of 0 are not stored.
+    /// Number of packets in this switch that found their queue above the threshold, per ingress
+    /// port and upstream queue or flow. Counters of 0 are not stored.
     counters: MixedMap<u64, u32>,
-    /// Pause threshold in bytes, per speed of an egress port and number of active queues (from 1).
+    /// Pause threshold in bytes, per speed of egress ports and number of active queues (from 1).
     thresholds: Vec<Box<[u64]>>,
-    /// Per egress port: its row in `thresholds`, and the bytes that it sends in one 1-hop round
-    /// trip, multiplied by the threshold factor.
+    /// For each egress port: the index of its speed in `thresholds`, and the threshold for one
+    /// active queue, in bytes.
     rows: Vec<(u32, u64)>,
-    /// Pairs of ingress and egress ports that may pause the upstream; `None`: all pairs.
+    /// Pairs of ingress and egress ports whose packets may pause the upstream queue; `None`: all
+    /// pairs.
     allowed: Option<Pairs>,
     counted: Counted,
-    /// Buffer for the list of paused queues. It is reused, so that sending a bitmap does not
-    /// allocate.
+    /// Buffer for the list of paused queues. It is reused, so that no bitmap allocates memory.
     listed: Vec<Held>,
 }
 
@@ -81,7 +81,7 @@ struct Counted {
     bitmaps: u64,
 }
 
-/// Number of entries in a row of thresholds. With more active queues the threshold is computed.
+/// Number of active queues up to which thresholds are stored. Above, the threshold is computed.
 const TABLE_QUEUES: u64 = 128;
 
 /// BFC-08: returns the largest 1-hop round trip over all ingress ports, unless it is configured.
@@ -90,8 +90,8 @@ pub fn hrtt_ps(bfc: &BfcConfig, ports: &[(Rate, Time)]) -> Time {
     bfc.hrtt_ps.unwrap_or_else(|| longest_hop_ps(ports))
 }
 
-/// BFC-07: returns, for each port of a switch, its speed in bits per second and the pause threshold
-/// in bytes of a queue that is the only active one.
+/// BFC-07: returns, for each port of a switch, its speed in bits per second and its pause threshold
+/// in bytes for one active queue.
 #[must_use]
 pub fn pause_thresholds(bfc: &BfcConfig, ports: &[(Rate, Time)]) -> Vec<(u64, u64)> {
     let of = Bfc::with_ports(*bfc, ports);
@@ -102,8 +102,8 @@ pub fn pause_thresholds(bfc: &BfcConfig, ports: &[(Rate, Time)]) -> Vec<(u64, u6
 
 impl Bfc {
     fn with_ports(config: BfcConfig, ports: &[(Rate, Time)]) -> Self {
-        // Each egress port uses its own speed.
-        let hrtt_ps = hrtt_ps(&config, ports) + config.tau_ps; // BFC-42
+        // All egress ports use the same 1-hop round trip, and each its own speed.
+        let hrtt_ps = hrtt_ps(&config, ports) + config.tau_ps; // BFC-42: add τ
         let scaled = |rate: Rate| {
             ((u128::from(rate.bytes_in(hrtt_ps)) * u128::from(config.threshold_factor)) >> 16)
                 as u64
@@ -115,7 +115,7 @@ impl Bfc {
             let row = speeds.iter().position(|&bps| bps == rate.bps());
             let row = row.unwrap_or_else(|| {
                 speeds.push(rate.bps());
-                // BFC-07, BFC-44
+                // BFC-07, BFC-44: threshold, at least the floor
                 let of = |active: u64| (scaled(rate) / active).max(config.floor_bytes);
                 thresholds.push((1..=TABLE_QUEUES).map(of).collect());
                 speeds.len() - 1
@@ -133,7 +133,7 @@ impl Bfc {
         }
     }
 
-    /// Returns true if a packet from an ingress to an egress port may pause its upstream.
+    /// Returns true if a packet of this pair of ports may pause the upstream queue or flow.
     // BFC-35
     #[inline]
     fn may_hold(&self, ingress: u16, egress: u16) -> bool {
@@ -143,12 +143,12 @@ impl Bfc {
         }
     }
 
-    /// Returns the number of the upstream queue, or of the flow, that a packet can pause.
+    /// Returns the index of the upstream queue, or the ID of the flow, that a packet can pause.
     #[inline]
     const fn names(&self, packet: &Packet) -> u32 {
         match self.config.by {
             PauseBy::Queue => (packet.upstream_queue % self.config.upstream_queues) as u32,
-            PauseBy::Flow => packet.flow, // BFC-37
+            PauseBy::Flow => packet.flow, // BFC-37: pauses of single flows
         }
     }
 
@@ -161,8 +161,8 @@ impl Bfc {
         held.key()
     }
 
-    /// BFC-07: returns the pause threshold of a queue in bytes when `active` queues of its port may
-    /// send.
+    /// BFC-07: returns the pause threshold of a queue in bytes. `active` is the number of queues of
+    /// its port that may send.
     #[inline]
     fn threshold(&self, egress: u16, active: u32) -> u64 {
         let (row, bytes) = self.rows[egress as usize];
@@ -173,9 +173,9 @@ impl Bfc {
         }
     }
 
-    /// BFC-09: returns true if an arriving packet counts towards a pause of its upstream. Its queue
-    /// must exceed the threshold, its flow must not be exempt, and its port pair must be allowed to
-    /// pause. `found` is the state of its queue before the packet.
+    /// BFC-09: returns true if an arriving packet counts towards a pause of its upstream queue.
+    /// Three conditions must be true: its queue is above the threshold, its flow is not exempt, and
+    /// its pair of ports may cause pauses. `found` is the state of the queue before the packet.
     #[inline(always)]
     fn is_over(&self, egress: u16, active: u32, found: Found, packet: &Packet) -> bool {
         let queued = if self.config.count_arriving {
@@ -188,8 +188,8 @@ impl Bfc {
             && self.may_hold(packet.ingress, egress)
     }
 
-    /// BFC-05: counts a packet that found its queue over the threshold. Returns true on 0 → 1:
-    /// pause.
+    /// BFC-05: counts a packet that found its queue above the threshold. Returns true if the
+    /// counter rises from 0 to 1, so that a pause must be sent.
     #[inline]
     fn over(&mut self, packet: &Packet) -> bool {
         let counter = self.counters.entry(self.key(packet)).or_insert(0);
@@ -197,8 +197,8 @@ impl Bfc {
         *counter == 1
     }
 
-    /// BFC-06: counts the departure of a packet that was over the threshold. Returns true on 1 → 0:
-    /// resume.
+    /// BFC-06: counts the departure of a packet that was above the threshold. Returns true if the
+    /// counter falls from 1 to 0, so that a resume must be sent.
     #[inline]
     fn under(&mut self, packet: &Packet) -> bool {
         let key = self.key(packet);
@@ -215,8 +215,8 @@ impl Bfc {
         last
     }
 
-    /// Replaces the content of `listed` by the paused queues or flows upstream of `ports`, in
-    /// ascending order of port and number.
+    /// Fills `listed` with the paused upstream queues or flows of the neighbours at `ports`, in
+    /// ascending order of port and queue or flow.
     fn list(&self, ports: Range<u16>, listed: &mut Vec<Held>) {
         let of = self.counters.keys().map(|&key| Held::of(key));
         listed.clear();
@@ -224,13 +224,13 @@ impl Bfc {
         listed.sort_unstable();
     }
 
-    /// Sends a pause (if `pause` names the packet that causes it) or a resume for the upstream
-    /// queue or flow of a packet.
+    /// Sends a frame about the upstream queue or flow of a packet: a pause if `pause` contains the
+    /// packet that causes it, else a resume.
     // BFC-05, BFC-06
     #[inline(never)]
     fn tell<S: Sink>(&mut self, cx: &mut Cx<'_, S>, packet: &Packet, pause: Option<PacketId>) {
         if cx.core.is_dead(packet.ingress) {
-            return; // LNK-21
+            return; // LNK-21: no frame over a failed link
         }
         if pause.is_some() {
             self.counted.pauses += 1;
@@ -240,7 +240,7 @@ impl Bfc {
         if let Some(bitmap) = self.config.bitmap
             && !bitmap.edges
         {
-            // BFC-43
+            // BFC-43: without frames per change, only a resume sends a bitmap
             if pause.is_none() {
                 let port = packet.ingress;
                 self.send_bitmaps(cx, port..port + 1, bitmap.frame_bytes);
@@ -271,7 +271,7 @@ impl Bfc {
         }
     }
 
-    /// Sends the neighbour at each of these ports a bitmap of its paused queues.
+    /// Sends a bitmap of the paused queues to the neighbour at each of these ports.
     // BFC-30, BFC-43
     fn send_bitmaps<S: Sink>(&mut self, cx: &mut Cx<'_, S>, ports: Range<u16>, bytes: u16) {
         let mut listed = std::mem::take(&mut self.listed);
@@ -281,7 +281,7 @@ impl Bfc {
             let (here, others) = rest.split_at(rest.partition_point(|h| h.ingress <= port));
             rest = others;
             if cx.core.is_dead(port) {
-                continue; // LNK-21
+                continue; // LNK-21: no frame over a failed link
             }
             self.counted.bitmaps += 1;
             let id = cx.emit(port, Bitmap.packet(bytes));
@@ -291,8 +291,8 @@ impl Bfc {
         self.listed = listed;
     }
 
-    /// Handles a packet that joined its queue: pauses its upstream if the queue was over the
-    /// threshold.
+    /// Handles a packet that joined its queue. Pauses the upstream queue if the packet found its
+    /// queue above the threshold.
     #[inline(always)]
     fn enqueued<S: Sink>(
         &mut self,
@@ -304,7 +304,7 @@ impl Bfc {
         if !subject(packet) {
             return;
         }
-        // BFC-07: N_active includes this packet. BFC-17: this applies to every policy that assigns
+        // BFC-07: N_active includes this packet. BFC-17: this is true for every assignment of
         // queues.
         let active = cx.core.queueing.open(port, packet.class());
         if self.is_over(port, active, found, packet) && cx.core.counts(packet) {
@@ -315,8 +315,8 @@ impl Bfc {
         }
     }
 
-    /// Handles a packet that left its queue: resumes its upstream if it was the last one over the
-    /// threshold.
+    /// Handles a packet that left its queue. Resumes the upstream queue if no other packet from
+    /// that queue was above the threshold.
     #[inline(always)]
     fn gone<S: Sink>(&mut self, cx: &mut Cx<'_, S>, packet: &Packet) {
         if packet.has(OVER) && self.under(packet) {
@@ -343,7 +343,7 @@ impl HopScheme for Bfc {
         Self::with_ports(*config, site.ports)
     }
 
-    // BFC-10, BFC-11, BFC-30, BFC-37
+    // BFC-10, BFC-11, BFC-30, BFC-37: pauses of queues, bitmaps, pauses of flows
     fn obey<P: Ports + ?Sized>(ports: &mut P, port: u16, frame: &Packet, list: &[u32]) {
         if let Some(PauseQueue { on, queue }) = PauseQueue::read(frame) {
             ports.pause_queue(port, queue, on);
@@ -397,7 +397,7 @@ impl HopScheme for Bfc {
         Outcome::Continue
     }
 
-    // LNK-21
+    // LNK-21: clear pauses when a link fails or recovers
     fn link<S: Sink>(&mut self, cx: &mut Cx<'_, S>, port: u16) {
         self.counters
             .retain(|&key, _| Held::of(key).ingress != port);
@@ -415,7 +415,7 @@ impl HopScheme for Bfc {
         }
     }
 
-    // BFC-35
+    // BFC-35: port pairs that may cause pauses
     fn learn(&mut self, _core: &Pipeline, fact: Topology<'_>) {
         if let Topology::Pairs(pairs) = fact {
             self.allowed = pairs;
@@ -446,8 +446,8 @@ impl HopScheme for Bfc {
     }
 }
 
-/// Returns the entries of the flow table and of the pause counters that a BFC switch needs (BFC
-/// paper, §3.3).
+/// Returns the number of entries of the flow table and of the pause counters that a BFC switch
+/// needs (BFC paper, §3.3).
 // BFC-16
 #[must_use]
 pub fn state_entries(config: &SwitchConfig<super::HopConfig>, ports: u32) -> (u64, u64) {
@@ -462,7 +462,7 @@ pub fn state_entries(config: &SwitchConfig<super::HopConfig>, ports: u32) -> (u6
     (table, counters)
 }
 
-/// Returns true if a packet can cause pauses: all classes except the control classes.
+/// Returns true if a packet can cause pauses: packets of all classes except control.
 // BFC-14
 #[inline]
 const fn subject(packet: &Packet) -> bool {

@@ -54,7 +54,7 @@ fn a_floor_and_the_period_of_bitmaps_raise_the_threshold() {
     assert_eq!(b.threshold(0, 30), 1_250);
     assert_eq!(b.threshold(0, 36), 1_048, "not 1041");
     assert_eq!(b.threshold(0, 4_000), 1_048);
-    // The formula for more active queues continues the table.
+    // Beyond the stored thresholds, the formula continues.
     let plain = Bfc::with_ports(BfcConfig::PAPER, &ports);
     assert!((1..1000).all(|n| plain.threshold(0, n) == 25_000 / u64::from(n)));
 }

@@ -1,4 +1,4 @@
-//! Compares the counters of Floodgate with the packets that are in a switch.
+//! Compares the counters of Floodgate with the packets that a switch contains.
 
 use super::Floodgate;
 use super::config::CreditAt;
@@ -6,8 +6,8 @@ use crate::packet::{Arena, Kind, Packet, flag};
 use crate::route::Routes;
 
 impl Floodgate {
-    /// Compares the counters with the packets in this switch and returns the differences. `queued`
-    /// calls its argument with each packet in an egress queue.
+    /// Compares the counters with the packets in this switch and returns a message per difference.
+    /// `queued` calls its argument with each packet in an egress queue.
     // FG-28
     pub(super) fn audit_books(
         &self,

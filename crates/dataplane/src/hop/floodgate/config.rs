@@ -7,7 +7,7 @@ use crate::param::{Field, Kind, MAX_SIZE_BYTES, Value};
 use crate::properties::{Choice, Finding, Properties, Property, Rule};
 use crate::units::{Rate, Time};
 
-/// A number of bytes, or a multiple of the bytes in flight on a link.
+/// A number of bytes, or a multiple of the hop BDP of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Amount {
     /// A number of bytes.
@@ -26,7 +26,7 @@ impl Field for Amount {
 }
 
 impl Amount {
-    /// Kinds of values in scenarios.
+    /// Kinds of scenario values that this type accepts.
     pub const KINDS: &'static [Kind] = &[
         Kind::Size {
             min: 1,
@@ -39,7 +39,7 @@ impl Amount {
         },
     ];
 
-    /// Returns the bytes at a port with this rate and one-way propagation delay.
+    /// Returns the number of bytes, for a port with this rate and one-way propagation delay.
     #[must_use]
     pub const fn bytes(self, (rate, delay_ps): (Rate, Time)) -> u64 {
         match self {
@@ -60,26 +60,27 @@ crate::words! {
 }
 
 crate::words! {
-    /// Time at which a packet earns its credit.
+    /// Event for which a packet earns its credit.
     pub enum CreditAt {
-        /// When the packet leaves by its egress port.
+        /// The packet leaves the switch through its egress port.
         Departure = "departure",
-        /// When the packet joins its egress queue.
+        /// The packet joins its egress queue.
         Forwarding = "forwarding",
-        /// When the packet leaves a VOQ if it was parked, else when it leaves by its egress port.
+        /// The packet leaves its VOQ if it was parked, else it leaves through its egress port.
         Voq = "voq",
     }
 }
 
-/// Aggregation of credits by a timer.
+/// Aggregation of credits into frames at a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Aggregation {
     /// T: time between two credit frames of a port, in ps.
     pub interval_ps: Time,
-    /// Number of bytes whose credits are sent without waiting for the timer; `None`: always wait.
+    /// Number of bytes whose credits are sent without waiting for the timer; `None`: credits always
+    /// wait for the timer.
     pub byte_counter: Option<u64>,
-    /// Period of the packet generator that creates credit frames, in ps; `None`: frames at any
-    /// time.
+    /// Period of the packet generator that creates credit frames, in ps; `None`: frames are created
+    /// at any time.
     pub generator_ps: Option<Time>,
 }
 
@@ -90,49 +91,50 @@ pub struct CreditConfig {
     pub aggregation: Option<Aggregation>,
     /// Time at which a credit is earned.
     pub at: CreditAt,
-    /// Parked bytes of a destination above which its credits are withheld. A multiple of the hop
-    /// BDP refers to the fastest port.
+    /// Parked bytes of a destination above which its credits are withheld. Multiples of the hop BDP
+    /// use the fastest port.
     pub delay: Option<Amount>,
     /// Size of a credit frame without entries, in bytes.
     pub frame_bytes: u16,
-    /// Size of the entry of a destination, in bytes.
+    /// Size of one destination's entry in a credit frame, in bytes.
     pub entry_bytes: u16,
 }
 
-/// Configuration of the windows by destination.
+/// Configuration of the windows per destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowConfig {
     /// Unit of the windows.
     pub unit: WindowUnit,
-    /// Initial window. A multiple of the hop BDP is increased by C·T (rate times credit interval)
-    /// if credits are aggregated.
+    /// Initial window. If credits are aggregated, C·T (rate times credit interval) is added to
+    /// multiples of the hop BDP.
     pub initial: Amount,
-    /// Number of table entries that destinations share by hash; `None`: one entry per destination.
+    /// Number of table entries to which a hash assigns destinations; `None`: one entry per
+    /// destination.
     pub entries: Option<u32>,
     /// Interval at which entries of full windows are removed from the table, in ps.
     pub clear_ps: Option<Time>,
     /// Configuration of credits.
     pub credit: CreditConfig,
-    /// Timeout after which the upstream switch sends a switchSYN, in ps; `None`: no sequence
-    /// numbers.
+    /// Timeout without credits after which a switch sends a switchSYN downstream, in ps; `None`: no
+    /// sequence numbers.
     pub numbers_timeout_ps: Option<Time>,
 }
 
-/// Thresholds of pauses of a destination.
+/// Pause and resume thresholds of a destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PauseThresholds {
     /// Bytes above which the destination is paused.
     pub off: Amount,
-    /// The destination is resumed this many bytes below `off`.
+    /// The destination is resumed when it has this many bytes less than `off`.
     pub on_below_bytes: u64,
 }
 
 crate::words! {
-    /// Bytes that pause a host for a destination.
+    /// Bytes that are compared with the threshold for pausing a host.
     pub enum HostPauseBy {
-        /// All parked bytes of the destination.
+        /// All parked bytes for the destination.
         Held = "held",
-        /// The bytes from this host for the destination, queued or parked.
+        /// Bytes from this host for the destination, queued or parked.
         Ingress = "ingress",
     }
 }
@@ -155,7 +157,7 @@ pub enum Voqs {
     Pool {
         /// Number of VOQs.
         count: u16,
-        /// True if switches that forward both up and down have two groups.
+        /// True if the VOQs form two groups in switches that forward both up and down.
         groups: bool,
     },
 }
@@ -175,22 +177,22 @@ crate::words! {
 pub struct FloodgateConfig {
     /// Condition under which packets are parked.
     pub by: HoldBy,
-    /// VOQs that store parked packets.
+    /// VOQs that contain the parked packets.
     pub voqs: Voqs,
     /// Egress queue of released packets.
     pub release: Release,
-    /// True if ECN counts the bytes that are parked for the egress port.
+    /// True if the queue length for ECN includes the bytes that are parked for the egress port.
     pub ecn_sees_held: bool,
-    /// True if INT of a parked packet contains the bytes of all VOQs.
+    /// True if INT of a parked packet reports the bytes of all VOQs.
     pub int_sees_held: bool,
     /// Thresholds of pauses of hosts by destination; `None`: hosts are not paused.
     pub host_pause: Option<PauseThresholds>,
-    /// Bytes that pause a host.
+    /// Bytes that are compared with the thresholds of host pauses.
     pub host_pause_by: HostPauseBy,
-    /// Period at which the ingress pipeline learns of changes of the VOQs, in ps; `None`:
+    /// Period at which the ingress pipeline receives changes of the VOQs, in ps; `None`:
     /// immediately.
     pub vup_ps: Option<Time>,
-    /// Size of a frame that pauses or resumes a destination, or requests credits, in bytes.
+    /// Size of a pause, resume or switchSYN frame, in bytes.
     pub frame_bytes: u16,
 }
 
@@ -204,7 +206,7 @@ impl FloodgateConfig {
         }
     }
 
-    /// Returns true if hosts are paused depending on the bytes that they sent themselves.
+    /// Returns true if pauses of a host depend on the bytes that this host has sent.
     #[must_use]
     pub fn pauses_by_ingress(&self) -> bool {
         self.host_pause.is_some() && self.host_pause_by == HostPauseBy::Ingress
@@ -372,8 +374,8 @@ impl Declaration for FloodgateConfig {
         }
     }
 
-    /// Reports windows that cannot be corrected after a link failure: without sequence numbers, or
-    /// with entries that destinations share.
+    /// Reports windows that cannot be corrected after a link failure. These are windows without
+    /// sequence numbers, and windows that several destinations share.
     // LNK-06
     fn failing_links(&self, say: &mut dyn FnMut(Finding)) {
         let Some(windows) = self.windows() else {

@@ -16,15 +16,15 @@ pub(super) struct Counts {
     pub max_voqs: u64,
     /// Maximum number of bytes in VOQs.
     pub max_held_bytes: u64,
-    /// Destinations that found no empty VOQ and share one.
+    /// Number of times that a destination found no empty VOQ and shared one.
     pub hashed_voqs: u64,
     /// Credit frames sent.
     pub credit_frames: u64,
     /// Bytes of the credit frames sent.
     pub credit_bytes: u64,
-    /// Credit frames that were sent because the credits represented enough bytes.
+    /// Credit frames that were sent before the timer because their credits were for enough bytes.
     pub credit_frames_by_bytes: u64,
-    /// Number of times that due credits of a destination were withheld.
+    /// Number of times that the credits of a destination were due and withheld.
     pub withheld: u64,
     /// Pause frames sent for a destination.
     pub dst_pauses: u64,
@@ -32,15 +32,15 @@ pub(super) struct Counts {
     pub dst_resumes: u64,
     /// switchSYN frames sent after a timeout without credits.
     pub syns: u64,
-    /// Window units that a sequence number restored after the loss of a packet or credit.
+    /// Window units refunded by a sequence number after the loss of a packet or credit.
     pub repaired: u64,
     /// Maximum number of entries in the table of windows.
     pub max_windows: u64,
-    /// Entries of full windows that were removed.
+    /// Table entries that were removed because their window was full.
     pub cleared_windows: u64,
     /// Maximum number of credit counters, one per ingress port and destination.
     pub credit_entries: u64,
-    /// Maximum number of numbered streams, one per egress port and destination.
+    /// Maximum number of streams with sequence numbers, one per egress port and destination.
     pub number_entries: u64,
 }
 

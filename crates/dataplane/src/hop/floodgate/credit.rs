@@ -1,5 +1,5 @@
-//! Downstream half of Floodgate: the credits of each ingress port for its upstream switch, and the
-//! time when they are sent.
+//! Credits of Floodgate at the downstream switch: credits of each ingress port for the upstream
+//! switch, and the times at which they are sent.
 
 use super::config::{Aggregation, CreditConfig};
 use super::frames::Credit;
@@ -14,22 +14,23 @@ const MOST_IN_FRAME: usize = 66;
 #[derive(Clone, Copy, Debug)]
 struct Pending {
     dst: u32,
-    /// Units earned but not sent yet.
+    /// Window units whose credit was earned but not sent yet.
     units: u32,
     /// Bytes of the packets that earned these units.
     bytes: u64,
     /// Sequence number of the last packet that arrived.
     seen: u32,
-    /// Units that arrived and have not earned a credit yet.
+    /// Window units that arrived and whose credit is not earned yet.
     resident: u32,
 }
 
 /// Credit state of an ingress port.
 #[derive(Clone, Debug, Default)]
 struct Ingress {
-    /// Entries with unsent units, in the order in which their first unit was earned.
+    /// Indices of the entries of `Credits::pending` with unsent units, in the order in which their
+    /// first unit was earned.
     due: Vec<u32>,
-    /// Bytes of these entries, except those that were withheld when they were earned.
+    /// Bytes of the entries in `due`, except bytes that were withheld when they were earned.
     ready_bytes: u64,
     /// Time of the last credit frame.
     last_ps: Time,
@@ -44,13 +45,13 @@ pub(super) struct Credits {
     ports: Vec<Ingress>,
     pending: Vec<Pending>,
     index: MixedMap<u64, u32>,
-    /// Units earned but not sent yet, over all ports.
+    /// Window units whose credit was earned but not sent yet, over all ports.
     pub owed: u64,
-    /// Units that arrived and have not earned a credit yet, over all ports.
+    /// Window units that arrived and whose credit is not earned yet, over all ports.
     pub resident: u64,
     pub arrived: u64,
     pub told: u64,
-    /// Number of times that a timer found withheld credits of a destination.
+    /// Number of times that credits of a destination were due and withheld.
     pub withheld: u64,
 }
 
@@ -60,8 +61,7 @@ const fn at(port: u16, dst: u32) -> u64 {
 }
 
 impl Aggregation {
-    /// Returns the first expiry after `now` of a periodic timer that was last restarted at
-    /// `last_ps`.
+    /// Returns the first expiry after `now` of the credit timer. Its period started at `last_ps`.
     // FG-23, FG-60
     fn next_ps(&self, last_ps: Time, now: Time) -> Time {
         let rounds = (now - last_ps) / self.interval_ps + 1;
@@ -107,8 +107,8 @@ impl Credits {
         nth
     }
 
-    /// Counts an arriving packet. `number` is the sequence number of the upstream switch, if it
-    /// numbers packets.
+    /// Counts an arriving packet. `number` is the sequence number that the upstream switch gave to
+    /// the packet, if it uses sequence numbers.
     // FG-30
     #[inline]
     pub fn arrived(&mut self, port: u16, dst: u32, units: u32, number: Option<u32>) {
@@ -122,7 +122,8 @@ impl Credits {
         }
     }
 
-    /// Records the number of a switchSYN: the upstream switch has sent all units up to it.
+    /// Records the number in a switchSYN: the upstream switch has sent all window units up to this
+    /// number.
     // FG-33
     pub fn asked(&mut self, port: u16, dst: u32, number: u32) {
         let nth = self.entry(port, dst);
@@ -179,8 +180,8 @@ impl Credits {
         }
     }
 
-    /// Sets the timer of a port if it is not set. Returns its expiry, or `None` if it was set or is
-    /// not used.
+    /// Sets the timer of a port if it is not set. Returns its expiry, or `None` if the timer was
+    /// set before or the configuration has no timer.
     // FG-23, FG-27
     #[inline]
     pub fn start_timer(&mut self, port: u16, now: Time) -> Option<Time> {
@@ -203,8 +204,8 @@ impl Credits {
         ended
     }
 
-    /// Returns true if the credits of a port that are not withheld represent enough bytes for a
-    /// frame.
+    /// Returns true if the port has credits for enough bytes to send a frame now. Credits that are
+    /// withheld do not count.
     // FG-24
     pub fn has_enough(&mut self, port: u16, withheld: impl Fn(u32) -> bool) -> bool {
         let Some(Aggregation {
@@ -261,12 +262,13 @@ impl Credits {
         ingress.ready_bytes = 0;
         if !out.is_empty() {
             ingress.last_ps = now;
-            // FG-23: the timer restarts with each frame; the earlier expiry is cancelled.
+            // FG-23: the timer restarts with each frame, so its earlier expiry is cancelled.
             ingress.timer_ps = NEVER;
         }
     }
 
-    /// Returns the credit that answers a switchSYN. It contains no units if they are withheld.
+    /// Returns the credit that answers a switchSYN. It contains no units if the credits are
+    /// withheld.
     // FG-33
     pub fn answer(&mut self, port: u16, dst: u32, withheld: bool) -> Credit {
         let nth = self.entry(port, dst);
@@ -291,7 +293,7 @@ impl Credits {
         Credit { dst, units, number }
     }
 
-    /// Returns true if a port has unsent credits for a destination.
+    /// Returns true if a port has earned but not sent credits for a destination.
     pub fn owes(&self, port: u16, dst: u32) -> bool {
         let nth = self.index.get(&at(port, dst));
         nth.is_some_and(|&nth| self.pending[nth as usize].units > 0)
@@ -303,12 +305,12 @@ impl Credits {
         self.config.frame_bytes + self.config.entry_bytes * entries as u16
     }
 
-    /// Splits credits into frames.
+    /// Splits credits into groups that each fit into one frame.
     pub fn frames(credits: &[Credit]) -> impl Iterator<Item = &[Credit]> {
         credits.chunks(MOST_IN_FRAME)
     }
 
-    /// Returns the number of entries, for the report of memory.
+    /// Returns the number of credit counters, for the report of memory.
     pub fn entries(&self) -> usize {
         self.pending.len()
     }
@@ -340,7 +342,7 @@ mod tests {
         credits.earn(0, dst, (1, 1000), true, false)
     }
 
-    // FG-23
+    // FG-23: timer of credits
     #[test]
     fn the_timer_goes_round_without_frames_and_begins_anew_with_one() {
         let mut c = credits(None, None);
@@ -357,7 +359,7 @@ mod tests {
         assert_eq!((c.owed, c.told), (1, 1));
     }
 
-    // FG-24
+    // FG-24: credits for enough bytes do not wait
     #[test]
     fn enough_bytes_are_sent_at_once_and_the_timer_begins_then() {
         let mut c = credits(Some(2500), None);
@@ -380,7 +382,7 @@ mod tests {
         assert!(c.timer_ended(0, 13 * US));
     }
 
-    // FG-26
+    // FG-26: withheld credits
     #[test]
     fn withheld_credits_stay_in_line() {
         let mut c = credits(None, None);
@@ -393,7 +395,7 @@ mod tests {
         assert_eq!((c.owed, c.withheld), (1, 1));
     }
 
-    // FG-60
+    // FG-60: packet generator
     #[test]
     fn a_generator_rounds_up_to_its_next_packet() {
         let a = Aggregation {
@@ -406,7 +408,7 @@ mod tests {
         assert_eq!(a.next_ps(30 * US, 36 * US), 42 * US);
     }
 
-    // FG-25
+    // FG-25: size of a credit frame
     #[test]
     fn a_frame_has_34_bytes_and_22_for_each_destination() {
         let c = credits(None, None);
@@ -424,12 +426,12 @@ mod tests {
         );
     }
 
-    // FG-31, FG-33
+    // FG-31, FG-33: sequence number of a credit
     #[test]
     fn a_credit_tells_the_last_number_less_what_is_still_here() {
         let mut c = credits(None, None);
         c.arrived(0, 5, 1, Some(1));
-        c.arrived(0, 5, 1, Some(4)); // 2 and 3 were lost
+        c.arrived(0, 5, 1, Some(4)); // the packets 2 and 3 were lost
         c.arrived(0, 5, 1, Some(5));
         c.earn(0, 5, (1, 1000), true, false);
         let told = c.answer(0, 5, true);
@@ -440,7 +442,7 @@ mod tests {
         );
         let told = c.answer(0, 5, false);
         assert_eq!((told.units, told.number), (1, 3), "two are here");
-        c.asked(0, 5, 9); // 6 to 9 were lost
+        c.asked(0, 5, 9); // the packets 6 to 9 were lost
         c.asked(0, 5, 7); // an outdated switchSYN
         assert_eq!(c.answer(0, 5, false).number, 7);
         assert_eq!((c.owed, c.resident), (0, 2));

@@ -6,11 +6,11 @@ use crate::packet::{Frame, SchemeNumber, Words};
 /// Credit for one destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Credit {
-    /// Endpoint number of the destination.
+    /// Endpoint ID of the destination.
     pub dst: u32,
-    /// Units that the window gets back.
+    /// Units that are refunded to the window.
     pub units: u32,
-    /// Sequence number up to which all data are credited.
+    /// Sequence number up to which this credit refunds all data, also lost data.
     pub number: u32,
 }
 
@@ -40,8 +40,8 @@ impl Frame for Credit {
     }
 }
 
-/// A credit frame with several destinations. Its list contains three words for each, see
-/// [`Credits::list`].
+/// A credit frame with several destinations. The list of the frame contains three words per
+/// destination, see [`Credits::list`].
 // FG-25
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Credits;
@@ -63,12 +63,12 @@ impl Frame for Credits {
 }
 
 impl Credits {
-    /// Encodes credits as words.
+    /// Encodes credits as words of a frame's list.
     pub fn list(credits: &[Credit]) -> impl Iterator<Item = u32> {
         credits.iter().flat_map(|c| [c.dst, c.units, c.number])
     }
 
-    /// Decodes the credits from a list of words.
+    /// Decodes the credits from the words of a frame's list.
     pub fn named(list: &[u32]) -> impl Iterator<Item = Credit> {
         list.chunks_exact(3).map(|words| Credit {
             dst: words[0],
@@ -78,14 +78,14 @@ impl Credits {
     }
 }
 
-/// The switchSYN frame: data for endpoint `dst` were sent up to this number, and no credit has
-/// arrived.
+/// The switchSYN frame: the sender has sent data for endpoint `dst` up to this number and has
+/// received no credit for a timeout.
 // FG-33
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SwitchSyn {
-    /// Endpoint number of the destination.
+    /// Endpoint ID of the destination.
     pub dst: u32,
-    /// Sequence number of the last unit sent.
+    /// Sequence number of the last unit that was sent.
     pub number: u32,
 }
 
@@ -116,7 +116,7 @@ impl Frame for SwitchSyn {
 pub struct PauseDestination {
     /// True to pause, false to resume.
     pub on: bool,
-    /// Endpoint number of the destination.
+    /// Endpoint ID of the destination.
     pub dst: u32,
 }
 

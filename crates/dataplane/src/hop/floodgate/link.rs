@@ -9,15 +9,15 @@ use crate::pipeline::context::Cx;
 use crate::route::Routes;
 use crate::sink::{DropCause, Sink};
 
-/// Returns true if a port is not a next hop of a destination.
+/// Returns true if a port is not a next hop for a destination.
 fn is_astray(port: u16, dst: u32, routes: &Routes) -> bool {
     !routes.next_hops(dst).contains(&port)
 }
 
 impl Floodgate {
-    /// Applies new routes: sets the initial windows for new entries. Entries in use stay. Refunds
-    /// the data sent to former next hops: such data may return to this switch, which would then
-    /// wait for its own credit.
+    /// Applies new routes: sets the initial windows for new sets of routes, and keeps windows in
+    /// use. Refunds the data sent to former next hops. Such data may return to this switch, which
+    /// would otherwise wait for its own credit.
     // LNK-27
     pub(super) fn learn_routes(&mut self, routes: &Routes) {
         self.ways = ways(
@@ -30,8 +30,9 @@ impl Floodgate {
         self.give_back(routes, |port, dst| is_astray(port, dst, routes));
     }
 
-    /// Refunds the window of a packet that was queued or parked before new routes arrived and has
-    /// left through a former next hop. Returns true if so; no credit will arrive for it.
+    /// Refunds the window of a packet that has left through a former next hop, because it was
+    /// queued or parked before the new routes. No credit will arrive for it. Returns true for such
+    /// a packet.
     // LNK-27
     #[cold]
     pub(super) fn forget_astray(&mut self, port: u16, dst: u32, routes: &Routes) -> bool {
@@ -42,7 +43,8 @@ impl Floodgate {
         astray
     }
 
-    /// Refunds the data in flight of some streams (port, destination) as if they were credited.
+    /// Refunds the data in flight of the streams (port, destination) that `is_over` selects, as if
+    /// credits had arrived.
     // LNK-27
     fn give_back(&mut self, routes: &Routes, is_over: impl Fn(u16, u32) -> bool) {
         let over = self.numbers.as_mut().map(|n| n.forget(is_over));
@@ -54,8 +56,8 @@ impl Floodgate {
         }
     }
 
-    /// Handles a link that fails or recovers. Refunds the data sent over it, because no credits
-    /// will arrive. Clears all pauses over this link in both directions.
+    /// Handles a link that fails or recovers. Refunds the data sent over this link, because their
+    /// credits will not arrive. Clears all pauses over this link in both directions.
     // LNK-27, FG-35
     pub(super) fn forget_link<S: Sink>(&mut self, cx: &mut Cx<'_, S>, port: u16) {
         self.told.forget(port);
@@ -65,15 +67,15 @@ impl Floodgate {
         self.release_all(cx);
     }
 
-    /// Tries to release packets from every VOQ.
+    /// Releases packets from every VOQ whose destination may send.
     pub(super) fn release_all<S: Sink>(&mut self, cx: &mut Cx<'_, S>) {
         self.ready.clear();
         self.ready.extend(self.pool.occupied());
         self.release_ready(cx);
     }
 
-    /// Handles a packet that is dropped from an egress queue because its link failed. It was
-    /// charged but not sent, so its window is refunded.
+    /// Handles a packet that is dropped from an egress queue because its link failed. The packet
+    /// was charged to its window but not sent, so the window is refunded.
     // LNK-23, LNK-27
     pub(super) fn flushed<S: Sink>(&mut self, cx: &mut Cx<'_, S>, port: u16, packet: &Packet) {
         if self.way(packet.dst, &cx.core.routes).is_none() {
@@ -105,7 +107,7 @@ impl Floodgate {
         }
     }
 
-    /// Drops a packet that has just left its VOQ and has no next hop.
+    /// Drops a packet that has just left its VOQ because it has no next hop.
     // LNK-27
     pub(super) fn drop_held<S: Sink>(
         &mut self,
@@ -129,8 +131,8 @@ impl Floodgate {
     }
 }
 
-/// Returns the egress port of a packet that leaves its VOQ. If the link at its own port is down,
-/// this is the port of the current route. Returns the reason of the loss if there is none.
+/// Returns the egress port of a packet that leaves its VOQ. If the link of its port is down, this
+/// is the port of the current route. Returns the drop cause if there is no route.
 // LNK-27
 pub(super) fn port_of_held(
     core: &Pipeline,

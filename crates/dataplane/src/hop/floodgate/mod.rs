@@ -1,6 +1,6 @@
-//! Floodgate (Liu et al., CoNEXT 2021; rules in `specs/floodgate.md`). Switches keep a sending
-//! window per destination, store packets without window in VOQs, and return credits upstream. PFC
-//! with tag, the paper's variant without windows, is here too.
+//! Floodgate (Liu et al., CoNEXT 2021; rules in `specs/floodgate.md`). Switches have a sending
+//! window per destination. They park packets without window in VOQs, and return credits upstream.
+//! This file also implements PFC with tag, the paper's variant without windows.
 //!
 //! This file has the state of one switch and its decisions. The other files contain the windows,
 //! the VOQs, the credits, the sequence numbers that repair losses, and the pauses by destination.
@@ -45,16 +45,16 @@ use senders::Senders;
 use voq::{Held, Pool};
 use window::{Way, Windows, ways};
 
-/// Reason for a timer of the switch.
+/// A timer of the switch, by its purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Timer {
     /// Credit timer of an ingress port.
     Credits(u16),
-    /// Timeout of a stream (egress port and destination) that may have received no credit.
+    /// Timeout of a stream (egress port and destination) without credits.
     Silence(u32),
-    /// The ingress pipeline learns which VOQs have become empty (FG-61).
+    /// The ingress pipeline receives the list of VOQs that have become empty (FG-61).
     Vup,
-    /// Window entries without packets in flight are removed from the table.
+    /// Table entries of windows without packets in flight are removed.
     Clear,
 }
 
@@ -74,7 +74,7 @@ impl OffOn {
         }
     }
 
-    /// Returns true if a paused sender is to be resumed at this number of bytes.
+    /// Returns true if a paused sender is to be resumed at this level, in bytes.
     const fn resumes(self, bytes: u64) -> bool {
         bytes < self.on || bytes == 0
     }
@@ -94,7 +94,8 @@ pub struct Floodgate {
     config: FloodgateConfig,
     links: Vec<(Rate, Time)>,
     max_frame: u16,
-    /// Initial window and direction of destinations, indexed by the set of routes.
+    /// Initial window and direction (up or down) of destinations, indexed by set of equal-cost
+    /// ports.
     ways: Vec<Way>,
     /// True for ports whose neighbour is a switch.
     to_switch: Vec<bool>,
@@ -119,7 +120,7 @@ pub struct Floodgate {
     /// Pairs of port and destination that a next hop has paused (PFC with tag).
     paused_by: Paused,
     last_served: u32,
-    /// Port that is sending a packet right now. It needs no call to start sending.
+    /// Port whose transmission is in progress. No event is needed to start it.
     departing: Option<u16>,
     timers: Timers<Timer>,
     /// True while a `Timer::Vup` is pending.
@@ -135,14 +136,14 @@ pub struct Floodgate {
     taken: u64,
 }
 
-/// Returns the largest value of an amount over all ports, in bytes.
+/// Returns the maximum of an amount over all ports, in bytes.
 fn most(amount: Amount, links: &[(Rate, Time)]) -> u64 {
     let all = links.iter().map(|&link| amount.bytes(link));
     all.max().unwrap_or(0)
 }
 
 impl Floodgate {
-    /// Sets the ports that lead up, away from the hosts. Called before the first packet.
+    /// Sets the ports that lead up, away from the hosts. Called once before the first packet.
     // FG-14
     fn set_directions(&mut self, routes: &Routes, upward: Vec<bool>) {
         self.upward = upward;
@@ -157,21 +158,22 @@ impl Floodgate {
         self.pool = Pool::new(self.config.voqs, leads(true) && leads(false));
     }
 
-    /// Returns initial window and direction for a destination, or `None` if this switch is its last
-    /// hop.
+    /// Returns the initial window and direction (up or down) for a destination, or `None` if this
+    /// switch is the last hop to it.
     // FG-01
     #[inline]
     fn way(&self, dst: u32, routes: &Routes) -> Option<Way> {
         routes.set_of(dst).map(|set| self.ways[set])
     }
 
-    /// Returns the number of window units that a packet uses.
+    /// Returns the number of window units that a packet takes from its window.
     #[inline]
     fn units(&self, packet: &Packet) -> u32 {
         self.windows.as_ref().map_or(1, |w| w.units(packet))
     }
 
-    /// Returns true if a packet may be sent on: its window has room, or no next hop has paused it.
+    /// Returns true if a packet need not be parked: its window has room, or no next hop has paused
+    /// its destination.
     // FG-04, FG-45
     #[inline]
     fn is_open(&self, packet: &Packet, way: Way, routes: &Routes) -> bool {
@@ -181,8 +183,8 @@ impl Floodgate {
         }
     }
 
-    /// Returns true if a current next hop of a destination has paused it. Pauses by former next
-    /// hops do not count.
+    /// Returns true if a current next hop of a destination has paused this destination. Pauses by
+    /// former next hops do not count.
     // FG-45, LNK-27
     #[inline]
     fn is_paused(&self, dst: u32, routes: &Routes) -> bool {
@@ -190,7 +192,7 @@ impl Floodgate {
         self.paused_by.any(dst) && routes.next_hops(dst).iter().any(has_paused)
     }
 
-    /// Returns true if an arriving packet must be parked. Changes no state.
+    /// Returns true if an arriving packet must be parked. Does not change the state.
     // FG-01, FG-04
     #[inline]
     fn is_to_be_held(&self, packet: &Packet, routes: &Routes) -> bool {
@@ -203,7 +205,7 @@ impl Floodgate {
         self.pool.held(packet.dst).is_some() || !self.is_open(packet, way, routes)
     }
 
-    /// Counts an arriving data packet for its credit, before the packet is queued, parked or
+    /// Counts an arriving data packet for a later credit, before the packet is queued, parked or
     /// dropped.
     // FG-28, FG-30
     #[inline]
@@ -221,7 +223,7 @@ impl Floodgate {
         }
     }
 
-    /// Charges a packet that is sent on to its window.
+    /// Charges a packet to the window of its destination.
     fn charge(&mut self, packet: &Packet, way: Way) {
         let units = self.units(packet);
         if let Some(windows) = &mut self.windows {
@@ -229,7 +231,7 @@ impl Floodgate {
         }
     }
 
-    /// Sets the timer that removes the entries of full windows, at the next multiple of its period.
+    /// Sets the timer that removes entries of full windows, at the next multiple of its period.
     // FG-07
     #[inline]
     fn clear_later<S: Sink>(&mut self, now: Time, sink: &mut S) {
@@ -241,7 +243,7 @@ impl Floodgate {
         }
     }
 
-    /// Adds a packet to the VOQ of its destination. The packet keeps its egress port.
+    /// Adds a packet to the VOQ of its destination. The packet keeps its route (egress port).
     // FG-12
     fn put_in_voq(
         &mut self,
@@ -262,15 +264,15 @@ impl Floodgate {
         self.fill(port, queued_bytes);
     }
 
-    /// Updates the maximum of queued plus parked bytes of a port.
+    /// Updates the maximum of (queued + parked) bytes of a port.
     #[inline]
     fn fill(&mut self, port: u16, queued_bytes: u64) {
         let of = &mut self.ports[port as usize];
         of.max_bytes = of.max_bytes.max(of.held_bytes + queued_bytes);
     }
 
-    /// Removes the first packet of a VOQ if it may be sent. Returns the packet and the remaining
-    /// state of its destination.
+    /// Removes the first packet of a VOQ if it may be sent. Returns the packet, what its
+    /// destination still has in the VOQ, and its window.
     // FG-13
     fn release(
         &mut self,
@@ -296,7 +298,8 @@ impl Floodgate {
         Some((id, held, way))
     }
 
-    /// Sorts the VOQs that may release packets: the turn starts after the VOQ served last.
+    /// Sorts the VOQs that may release packets for round robin. The VOQ after the last served one
+    /// is first.
     // FG-13
     fn take_turns(&mut self) {
         self.ready.sort_unstable();
@@ -317,7 +320,8 @@ impl Floodgate {
         sink.wake(at);
     }
 
-    /// Handles a control frame that arrived at a port. `list` contains its further words.
+    /// Handles a control frame that arrived at a port. `list` contains the words after its fixed
+    /// fields.
     fn take_frame<S: Sink>(&mut self, cx: &mut Cx<'_, S>, port: u16, frame: &Packet, list: &[u32]) {
         if let Some(credit) = Credit::read(frame) {
             self.take_credits(cx, port, std::iter::once(credit));
@@ -362,7 +366,7 @@ impl HopScheme for Floodgate {
 
     const WATCHES: Steps = Steps::ARRIVE.or(Steps::ENQUEUE).or(Steps::DEPART);
 
-    // FG-70
+    // FG-70: counters
     fn new(config: &FloodgateConfig, site: &Site<'_>) -> Self {
         let (links, routes, max_frame) = (site.ports, &site.core.routes, site.max_frame);
         let windows = config.windows();
@@ -425,7 +429,7 @@ impl HopScheme for Floodgate {
         floodgate
     }
 
-    // FG-20, FG-42
+    // FG-20, FG-42: frames that a NIC receives
     fn obey<P: Ports + ?Sized>(ports: &mut P, port: u16, frame: &Packet, _list: &[u32]) {
         if let Some(PauseDestination { on, dst }) = PauseDestination::read(frame) {
             ports.pause_destination(port, dst, on);
@@ -484,7 +488,7 @@ impl HopScheme for Floodgate {
                     return Outcome::Park;
                 }
             }
-            // FG-34: a dropped packet returns its credit.
+            // FG-34: a dropped packet earns its credit.
             Step::Refuse(packet) if packet.kind() == Kind::Data => self.earn(cx, packet),
             Step::Park { port, id } => self.park(cx, port, id),
             Step::Enqueue { port, packet, .. } => self.pass(cx, port, packet),
@@ -505,7 +509,7 @@ impl HopScheme for Floodgate {
         self.forget_link(cx, port);
     }
 
-    // FG-14
+    // FG-14: up and down ports
     fn learn(&mut self, core: &Pipeline, fact: Topology<'_>) {
         match fact {
             Topology::Upward(upward) => self.set_directions(&core.routes, upward.to_vec()),
@@ -514,7 +518,7 @@ impl HopScheme for Floodgate {
         }
     }
 
-    // FG-28
+    // FG-28: all credits have returned
     fn is_at_rest(&self) -> bool {
         let owed = self.credits.as_ref().map_or(0, |c| c.owed);
         let missing = self.windows.as_ref().map_or(0, |w| w.in_flight);
@@ -544,7 +548,7 @@ impl HopScheme for Floodgate {
         self.pool.for_each(arena, visit);
     }
 
-    /// Returns false, because the audit of Floodgate checks its pauses at the end of a run.
+    /// Returns false, because Floodgate's own audit checks its pauses at the end of a run.
     fn pauses_upstream(&self) -> bool {
         false
     }

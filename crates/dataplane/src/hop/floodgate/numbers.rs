@@ -12,30 +12,32 @@ struct Stream {
     sent: u32,
     /// Units credited so far (serial number of 32 bits).
     credited: u32,
-    /// Time of the last credit or switchSYN, or of the start of sending.
+    /// Time of the last credit or switchSYN; before the first, the time of the first packet in
+    /// flight.
     credited_ps: Time,
     /// True if a timer is set for this stream.
     has_timer: bool,
 }
 
-/// Action when the timer of a stream expires.
+/// Action at the expiry of a stream's timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Silence {
-    /// No data are in flight.
+    /// No action: the stream has no data in flight.
     Over,
     /// Check again at this time.
     Until(Time),
-    /// Send a switchSYN with (port, destination, last number sent), and check again at this time.
+    /// Send a switchSYN with (port, destination, last number sent), and check again at the time in
+    /// the fourth field.
     Ask(u16, u32, u32, Time),
 }
 
-/// Sequence numbers of the data that a switch sends.
+/// Sequence numbers of all streams that a switch sends.
 #[derive(Debug)]
 pub(super) struct Numbers {
     timeout_ps: Time,
     streams: Vec<Stream>,
     index: MixedMap<u64, u32>,
-    /// Units sent but not credited.
+    /// Units sent but not credited, over all streams.
     pub in_flight: u64,
 }
 
@@ -49,8 +51,8 @@ impl Numbers {
         }
     }
 
-    /// Assigns a number to a packet that is sent. Returns it, and the expiry and index of a timer
-    /// that must be set.
+    /// Assigns a sequence number to a packet that is sent. Returns the number and, if a timer must
+    /// be set, its expiry and the index of the stream.
     // FG-30, FG-33
     pub fn send(
         &mut self,
@@ -83,7 +85,7 @@ impl Numbers {
         (stream.sent, timer)
     }
 
-    /// Applies the number of a credit. Returns the units to refund to the window.
+    /// Processes the sequence number of a credit. Returns the units to refund to the window.
     // FG-31, FG-32
     pub fn credited(&mut self, now: Time, port: u16, dst: u32, number: u32) -> u32 {
         let key = u64::from(port) << 32 | u64::from(dst);
@@ -102,8 +104,8 @@ impl Numbers {
         units
     }
 
-    /// Treats the data of some streams (port, destination) as lost. Returns the units per
-    /// destination for which no credit will arrive any more.
+    /// Treats the data in flight of the streams (port, destination) that `is_over` selects as lost.
+    /// Returns pairs of destination and units that must be refunded.
     // LNK-27
     pub fn forget(&mut self, is_over: impl Fn(u16, u32) -> bool) -> Vec<(u32, u32)> {
         let mut over = Vec::new();
@@ -122,7 +124,7 @@ impl Numbers {
         over
     }
 
-    /// Returns the action when the timer of a stream expires.
+    /// Returns the action at the expiry of a stream's timer.
     // FG-33
     pub fn silence(&mut self, now: Time, nth: u32) -> Silence {
         let stream = &mut self.streams[nth as usize];
@@ -149,7 +151,7 @@ mod tests {
     use super::*;
     use crate::units::US;
 
-    // FG-30, FG-31, FG-32
+    // FG-30, FG-31, FG-32: credits are cumulative
     #[test]
     fn credits_that_were_lost_are_in_the_next_and_old_ones_say_nothing() {
         let mut n = Numbers::new(1000 * US);
@@ -169,7 +171,7 @@ mod tests {
         assert_eq!(n.in_flight, 1);
     }
 
-    // LNK-27
+    // LNK-27: streams of a failed link
     #[test]
     fn what_was_sent_by_a_link_that_failed_is_over_and_late_credits_say_nothing() {
         let mut n = Numbers::new(US);
@@ -188,7 +190,7 @@ mod tests {
         assert_eq!(n.credited(4, 1, 7, 6), 1);
     }
 
-    // FG-30
+    // FG-30: overflow of sequence numbers
     #[test]
     fn numbers_go_round() {
         let mut n = Numbers::new(US);
@@ -199,7 +201,7 @@ mod tests {
         assert_eq!(n.in_flight, 0);
     }
 
-    // FG-33
+    // FG-33: timeout without credits
     #[test]
     fn silence_is_asked_about_until_nothing_is_in_flight() {
         let mut n = Numbers::new(10 * US);

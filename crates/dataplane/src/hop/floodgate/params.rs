@@ -1,21 +1,21 @@
-//! Parameters that Floodgate shares with PFC with tag, without their descriptions.
+//! Parameters that Floodgate and PFC with tag share, without their descriptions.
 
 use super::config::{FloodgateConfig, Release, Voqs};
 use crate::param::{Conflict, Param};
 use crate::units::NS;
 
 crate::words! {
-    /// Bytes that ECN counts.
+    /// Bytes that count as the queue length for ECN.
     pub enum SeenByEcn {
-        /// Queued bytes and the bytes in VOQs for the egress port.
+        /// The queued bytes and the bytes parked for the egress port.
         EgressAndVoqs = "egress+held",
-        /// Queued bytes.
+        /// The queued bytes.
         Egress = "egress",
     }
 }
 
 crate::words! {
-    /// Bytes that INT of a parked packet reports.
+    /// Bytes that a parked packet reports in INT.
     pub enum SeenByInt {
         /// The bytes of all VOQs.
         Voqs = "held",
@@ -60,12 +60,12 @@ pub const SEEN_BY_INT: Param = Param::word("int", SeenByInt::WORDS).default(
     "VOQs for packets that were held (Floodgate paper 8)",
 );
 
-/// Returns the VOQs of a switch; `count` is `None` for one VOQ per destination.
+/// Returns the VOQs of a switch. `count` is `None` for one VOQ per destination.
 pub fn voqs(count: Option<u16>, groups: bool) -> Voqs {
     count.map_or(Voqs::PerDestination, |count| Voqs::Pool { count, groups })
 }
 
-/// Returns the configuration, or refuses two groups with one VOQ.
+/// Returns the configuration, or an error for two groups with only one VOQ.
 pub fn checked(config: FloodgateConfig) -> Result<FloodgateConfig, Conflict> {
     if config.voqs == voqs(Some(1), true) {
         return Err(Conflict::new(

@@ -1,4 +1,5 @@
-//! Destinations that are paused at a neighbour: at hosts by dstPause, at switches by PFC with tag.
+//! Destinations that this switch has paused at a neighbour, or a neighbour at this switch. Hosts
+//! receive dstPause, switches PFC with tag.
 
 use crate::mixed::MixedMap;
 
@@ -55,7 +56,7 @@ impl Paused {
         self.pairs.contains_key(&pair(port, dst))
     }
 
-    /// Returns true if the set contains a pair of this destination.
+    /// Returns true if the set contains a pair with this destination.
     #[inline]
     pub fn any(&self, dst: u32) -> bool {
         !self.ports.is_empty() && self.ports.contains_key(&dst)
@@ -80,7 +81,7 @@ impl Paused {
 mod tests {
     use super::*;
 
-    // FG-46
+    // FG-46: pauses of several ports
     #[test]
     fn a_destination_is_free_when_its_last_port_is() {
         let mut paused = Paused::default();

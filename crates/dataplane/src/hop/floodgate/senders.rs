@@ -1,13 +1,13 @@
-//! Bytes in the switch by sending host and destination, for pauses that depend on them.
+//! Bytes in the switch by sending host and destination, for host pauses that depend on these bytes.
 
 use super::pause::pair;
 use crate::mixed::MixedMap;
 
-/// Bytes of a host for a destination that never cause a pause.
+/// Bytes per host and destination that do not count towards a pause.
 // FGC-36
 const FREE_BYTES: u64 = 4096;
 
-/// Bytes in the switch, by port of the sending host and by destination.
+/// Bytes in the switch, per port of the sending host and destination.
 #[derive(Debug, Default)]
 pub(super) struct Senders {
     bytes: MixedMap<u64, u64>,
@@ -16,7 +16,7 @@ pub(super) struct Senders {
 }
 
 impl Senders {
-    /// Adds a packet that arrived from a host. Returns the bytes above the free amount.
+    /// Adds a packet that arrived from a host. Returns the bytes of the pair above `FREE_BYTES`.
     // FGC-36
     pub fn came(&mut self, port: u16, dst: u32, size_bytes: u64) -> u64 {
         let bytes = self.bytes.entry(pair(port, dst)).or_insert(0);
@@ -25,7 +25,7 @@ impl Senders {
         bytes.saturating_sub(FREE_BYTES)
     }
 
-    /// Subtracts a packet that left the switch. Returns the bytes above the free amount.
+    /// Subtracts a packet that left the switch. Returns the bytes of the pair above `FREE_BYTES`.
     pub fn left(&mut self, port: u16, dst: u32, size_bytes: u64) -> u64 {
         let key = pair(port, dst);
         let Some(bytes) = self.bytes.get_mut(&key) else {
@@ -49,7 +49,7 @@ impl Senders {
 mod tests {
     use super::*;
 
-    // FGC-36
+    // FGC-36: first bytes without pause
     #[test]
     fn the_first_bytes_of_a_pair_do_not_count() {
         let mut senders = Senders::default();

@@ -17,21 +17,21 @@ const PER_PACKET: &str = "`credit` = \"per-packet\" sends each credit at once";
 const NO_HOSTS: &str = "`dst_pause` is off";
 
 crate::words! {
-    /// Aggregation of credits.
+    /// When credits are sent.
     enum Credit {
-        /// A timer sends them.
+        /// When a timer expires, several in one frame.
         Timer = "timer",
-        /// Each packet has its own credit frame.
+        /// Immediately, in one frame per packet.
         PerPacket = "per-packet",
     }
 }
 
 crate::words! {
-    /// Repair of windows after losses.
+    /// Repair of windows after lost packets or credits.
     enum Loss {
-        /// Data and credits have numbers.
+        /// By sequence numbers of data and credits.
         Numbers = "numbers",
-        /// There is none.
+        /// No repair.
         Off = "off",
     }
 }
@@ -40,85 +40,86 @@ crate::params! {
     /// Parameters of Floodgate.
     #[derive(Clone, Copy, Debug)]
     pub struct FloodgateParams {
-        /// Unit of windows.
+        /// Unit of windows and credits.
         unit: WindowUnit = Param::word("unit", WindowUnit::WORDS)
             .default("\"packets\"", "PRE-104", "of windows and credits (Floodgate paper 4.2)"),
-        /// Initial window: a number of hop BDPs of the next hop (with a timer C·T comes on top), or
-        /// a size that is taken as it is.
+        /// Initial window: a multiple of the next hop's hop BDP (plus C·T if a timer sends the
+        /// credits), or a size, which is used unchanged.
         window: Amount = Param::either("window", Amount::KINDS)
             .default("1.0", "PRE-104", "hop BDPs, and C x T on top (Floodgate paper 4.2)"),
         /// Whether credits are aggregated.
         credit: Credit = Param::word("credit", Credit::WORDS)
             .default("\"timer\"", "PRE-105", "aggregated (Floodgate paper 4.1)"),
-        /// T, of each ingress port.
+        /// T, the period of the credit timer of each ingress port.
         interval_ps: Time = Param::time("interval", 10 * NS)
             .default("\"10us\"", "PRE-105", "T (Floodgate paper 6)")
             .with("credit", TIMER, PER_PACKET),
-        /// Credits for this many bytes are sent at once.
+        /// Credits for this many bytes are sent without waiting for the timer.
         byte_counter: Option<u64> = Param::size("byte_counter", 1, MAX_SIZE_BYTES).or(&["off"])
             .default("\"off\"", "PRE-105", "only the timer sends credits (Floodgate paper 4.1)")
             .with("credit", TIMER, PER_PACKET),
-        /// Credit frames are made at multiples of this time only.
+        /// Credit frames are created only at multiples of this time.
         generator_ps: Option<Time> = period("generator")
             .default("\"off\"", "PRE-105", "at the very end of T, our choice")
             .with("credit", TIMER, PER_PACKET),
-        /// When a credit is earned: at departure from the port, on the way to the egress queue, or
-        /// on leaving a VOQ, if held.
+        /// Event that earns a credit: the packet leaves the port, joins the egress queue, or leaves
+        /// its VOQ (the port, if it was not parked).
         at: CreditAt = Param::word("credit_at", CreditAt::WORDS)
             .default("\"departure\"", "PRE-106",
                 "when a packet leaves its port (Floodgate paper 7.2, authors' code)"),
-        /// Credits wait while more of the destination is held: hop BDPs of the fastest port, or a
-        /// size.
+        /// Credits of a destination are withheld while more bytes than this are parked for it: a
+        /// multiple of the fastest port's hop BDP, or a size.
         delay: Option<Amount> = Param::either("delay_credit", Amount::KINDS).or(&["off"])
             .default("10.0", "PRE-107", "withheld while more hop BDPs are held (Floodgate paper 6)"),
-        /// Bytes of a credit frame.
+        /// Size of a credit frame without entries.
         credit_bytes: u16 = Param::size("credit_frame", 1, 100)
             .default("\"34B\"", "PRE-108", "Ethernet-like 14, IP 20 (authors' code of Floodgate)"),
-        /// Bytes of each destination in it.
+        /// Size of the entry of each destination in a credit frame.
         entry_bytes: u16 = Param::size("credit_entry", 0, 100)
             .default("\"22B\"", "PRE-108", "for each destination (authors' code of Floodgate)"),
-        /// Data and credits are numbered, so that windows outlive losses.
+        /// Data and credits have sequence numbers, so that losses do not shrink windows.
         loss: Loss = Param::word("loss", Loss::WORDS)
             .default("\"numbers\"", "PRE-109", "data and credits are numbered (Floodgate paper 4.3)"),
-        /// Time without a credit before a switch sends a request (switchSYN).
+        /// Time without a credit after which a switch sends a request for credits (switchSYN).
         timeout_ps: Time = Param::time("timeout", US)
             .default("\"1ms\"", "PRE-109", "of silence before a switchSYN (authors' code of Floodgate)")
             .in_network(InNetwork::Timeout)
             .with("loss", &["numbers"], "`loss` = \"off\" requests no credits"),
-        /// A window for each destination, or a number of entries that destinations are hashed to.
+        /// One window for each destination, or a number of table entries to which destinations are
+        /// hashed.
         entries: Option<u32> = Param::count("table", 1, 1 << 24).or(&["exact"])
             .default("\"exact\"", "PRE-110", "a window for each destination (Floodgate paper 4.2)"),
-        /// Full windows are cleared from the table at this interval.
+        /// Entries of full windows are removed from the table at this interval.
         clear_ps: Option<Time> = period("clear")
             .default("\"off\"", "PRE-110", "full windows stay in the table, our choice"),
-        /// VOQs of a switch.
+        /// Number of VOQs of a switch.
         voqs: Option<u16> = VOQS,
-        /// A switch that forwards up and down keeps half of the VOQs for destinations below it.
+        /// A switch that forwards up and down uses half of the VOQs for destinations below it.
         groups: bool = GROUPS,
-        /// Released packets join the egress queue, or a separate queue that sends only when no
-        /// other packet waits (at most four traffic classes).
+        /// Egress queue of released packets: the ordinary one, or a separate low-priority queue.
+        /// The separate queue requires at most four traffic classes.
         release: Release = RELEASE,
-        /// The ingress pipeline learns of empty VOQs only at multiples of this time.
+        /// The ingress pipeline receives the list of empty VOQs only at multiples of this time.
         vup_ps: Option<Time> = VUP,
-        /// Bytes that ECN counts: those in the egress queue, or also those parked for its port.
+        /// Queue length for ECN: bytes in the egress queue, or also the bytes parked for its port.
         ecn: SeenByEcn = SEEN_BY_ECN,
-        /// Bytes that the INT of a packet that was parked reports: those of all VOQs, or those of
-        /// the egress queue.
+        /// Queue length in the INT of a packet that was parked: the bytes of all VOQs, or of the
+        /// egress queue.
         int: SeenByInt = SEEN_BY_INT,
-        /// A host is paused for a destination above this many parked bytes: hop BDPs of its link, or
-        /// a size.
+        /// Parked bytes of a destination above which a host is paused for it: a multiple of the hop
+        /// BDP of the host's link, or a size.
         dst_pause: Option<Amount> = Param::either("dst_pause", Amount::KINDS).or(&["off"])
             .default("\"off\"", "PRE-114", "the practical design needs no hosts (Floodgate paper 4.3)"),
-        /// The host is resumed this many bytes below that threshold.
+        /// The host is resumed when the destination has this many bytes less than `dst_pause`.
         dst_resume_below: u64 = Param::size("dst_resume_below", 0, MAX_SIZE_BYTES)
             .default("\"0B\"", "PRE-114", "resumed below the same threshold (Floodgate paper 4.3)")
             .without("dst_pause", &["off"], NO_HOSTS),
-        /// Bytes that are compared: all parked bytes of the destination, or the queued and parked
-        /// bytes from this host to it, beyond the first 4096.
+        /// Bytes that are compared with `dst_pause`: all parked bytes of the destination, or the
+        /// bytes (queued or parked) from this host to the destination, less 4096.
         dst_pause_by: HostPauseBy = Param::word("dst_pause_by", HostPauseBy::WORDS)
             .default("\"held\"", "PRE-114", "by what VOQs hold (Floodgate paper 4.3)")
             .without("dst_pause", &["off"], NO_HOSTS),
-        /// Bytes of a pause, a resume or a switchSYN.
+        /// Size of a pause, resume or switchSYN frame.
         frame_bytes: u16 = Param::size("frame", 1, 1_518)
             .default("\"64B\"", "PRE-108", "of a pause or question, smallest Ethernet frame, our choice"),
     }

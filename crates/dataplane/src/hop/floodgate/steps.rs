@@ -14,15 +14,15 @@ use crate::pipeline::place::Place;
 use crate::pipeline::steps::Steps;
 use crate::sink::Sink;
 
-/// Returns the bytes in the egress queues of a port, without control frames to the neighbour.
+/// Returns the bytes in the egress queues of a port. Control frames to the neighbour do not count.
 fn egress_bytes(core: &Pipeline, port: u16) -> u64 {
     let frames = core.queueing.queue_of(port, 0, 0);
     core.queueing.ports[port as usize].bytes - core.queueing.get(frames).bytes()
 }
 
 impl Floodgate {
-    /// Counts a packet from a host. Pauses its destination at that host if the threshold is
-    /// reached.
+    /// Counts a packet that arrived from a host. Pauses its destination at this host if the bytes
+    /// of host and destination reach the threshold.
     // FGC-36
     fn came_from_host<S: Sink>(&mut self, cx: &mut Cx<'_, S>, packet: &Packet) {
         let Packet {
@@ -36,8 +36,8 @@ impl Floodgate {
         }
     }
 
-    /// Counts the departure of a packet from a host. Resumes its destination at that host if
-    /// possible.
+    /// Counts the departure of a packet that a host has sent. Resumes its destination at this host
+    /// if the bytes of host and destination are low enough.
     // FGC-36
     pub(super) fn left_of_host<S: Sink>(&mut self, cx: &mut Cx<'_, S>, packet: &Packet) {
         let port = packet.ingress;
@@ -71,7 +71,7 @@ impl Floodgate {
         {
             self.earn(cx, packet);
         }
-        // FG-45: check the egress queue at the last hop.
+        // FG-45: at the last hop, compare the egress queue with the pause threshold.
         if way.is_none() && matches!(self.config.by, HoldBy::Tags(_)) {
             let over = egress_bytes(cx.core, port) > self.thresholds[port as usize].off;
             if over && self.to_switch[packet.ingress as usize] {
@@ -80,7 +80,7 @@ impl Floodgate {
         }
     }
 
-    /// Stores an admitted packet in the VOQ of its destination.
+    /// Parks an admitted packet in the VOQ of its destination.
     // FG-04, FG-12
     pub(super) fn park<S: Sink>(&mut self, cx: &mut Cx<'_, S>, port: u16, id: PacketId) {
         let packet = *cx.arena.hot(id);
@@ -96,22 +96,22 @@ impl Floodgate {
             cx.core.queueing.ports[port as usize].telemetry.voq_bytes += u64::from(packet.size); // FG-50
         }
         if let Some(bytes) = &mut cx.core.voq_bytes {
-            *bytes += u64::from(packet.size); // FG-51
+            *bytes += u64::from(packet.size); // FG-51: bytes for INT
         }
         let bytes = self.pool.bytes_of(packet.dst);
         let off = match (self.to_switch[packet.ingress as usize], self.config.by) {
             (false, _) if self.config.host_pause.is_some() && self.senders.is_none() => {
-                self.thresholds[packet.ingress as usize].off // FG-40
+                self.thresholds[packet.ingress as usize].off // FG-40: dstPause of a host
             }
-            (true, HoldBy::Tags(_)) => self.held_thresholds.off, // FG-45
+            (true, HoldBy::Tags(_)) => self.held_thresholds.off, // FG-45: pause of a switch
             _ => u64::MAX,
         };
         if bytes > off {
             self.pause_destination(cx, packet.ingress, packet.dst);
         }
         if self.config.vup_ps.is_some() || self.config.release == Release::Behind {
-            // FG-15, FG-61: the packet joined its VOQ only to keep the order and may leave it
-            // again.
+            // FG-15, FG-61: the packet may leave its VOQ immediately. It joined only to keep the
+            // order.
             self.ready.clear();
             self.ready
                 .extend(self.pool.held(packet.dst).map(|held| held.voq));
@@ -119,8 +119,8 @@ impl Floodgate {
         }
     }
 
-    /// Releases packets from the VOQs in `ready`, one packet of each in turn, until no packet may
-    /// leave.
+    /// Releases packets from the VOQs in `ready` in round robin, one packet each, until no packet
+    /// may leave.
     // FG-13
     pub(super) fn release_ready<S: Sink>(&mut self, cx: &mut Cx<'_, S>) {
         self.take_turns();
@@ -198,7 +198,7 @@ impl Floodgate {
         true
     }
 
-    /// Returns true (PFC with tag) if packets wait at the egress port of the first packet of a VOQ.
+    /// Returns true if packets wait at the egress port of the first packet of a VOQ (PFC with tag).
     // FG-47
     #[inline]
     fn is_occupied(&self, core: &Pipeline, voq: u32, arena: &Arena) -> bool {
@@ -209,8 +209,8 @@ impl Floodgate {
             })
     }
 
-    /// Reacts to fewer parked bytes of a destination: resumes hosts and upstream switches and sends
-    /// the credits that are no longer withheld.
+    /// Reacts to a decrease of the parked bytes of a destination. Resumes hosts and upstream
+    /// switches, and sends credits that are no longer withheld.
     // FG-26, FG-27, FG-40, FG-46
     fn held_less<S: Sink>(&mut self, cx: &mut Cx<'_, S>, dst: u32, bytes: u64, released: u64) {
         if self.told.any(dst) && self.senders.is_none() {
@@ -260,7 +260,7 @@ impl Floodgate {
         }
     }
 
-    /// Sends the credits of a port if their bytes suffice, and otherwise sets the timer of the
+    /// Sends the credits of a port if they are for enough bytes. Otherwise sets the timer of the
     /// port.
     // FG-22, FG-24, FG-27
     fn send_or_wait<S: Sink>(&mut self, cx: &mut Cx<'_, S>, port: u16) {
@@ -299,7 +299,7 @@ impl Floodgate {
     // FG-25
     fn emit_credits<S: Sink>(&mut self, cx: &mut Cx<'_, S>, port: u16, credits: &[Credit]) {
         if cx.core.is_dead(port) {
-            return; // LNK-27
+            return; // LNK-27: no frame over a failed link
         }
         let bytes = self
             .credits
@@ -317,7 +317,7 @@ impl Floodgate {
         cx.arena.set_list(id, &self.words);
     }
 
-    /// Applies credits that arrived from the next hop at `port`, and releases packets.
+    /// Processes credits that arrived from the next hop at `port`, and releases packets.
     // FG-13, FG-31
     pub(super) fn take_credits<S: Sink>(
         &mut self,
@@ -330,7 +330,7 @@ impl Floodgate {
             self.take_one(cx, port, credit);
         }
         if self.windows.as_ref().is_some_and(|w| w.is_hashed()) {
-            // FG-06: other destinations may share the window.
+            // FG-06: several destinations may share the window.
             self.ready.clear();
             self.ready.extend(self.pool.occupied());
         }
@@ -358,7 +358,7 @@ impl Floodgate {
             .extend(self.pool.held(credit.dst).map(|held| held.voq));
     }
 
-    /// Answers a switchSYN: an upstream switch has received no credit for its timeout.
+    /// Answers the switchSYN of an upstream switch that has received no credit for its timeout.
     // FG-33
     pub(super) fn answer_syn<S: Sink>(&mut self, cx: &mut Cx<'_, S>, port: u16, syn: SwitchSyn) {
         let withheld = self.withholds(syn.dst);
@@ -370,7 +370,7 @@ impl Floodgate {
         self.emit_credits(cx, port, &[credit]);
     }
 
-    /// Applies a pause or resume of a destination by the next hop at `port`.
+    /// Pauses or resumes a destination, as the next hop at `port` requires.
     // FG-45
     pub(super) fn obey_destination<S: Sink>(
         &mut self,
@@ -412,7 +412,7 @@ impl Floodgate {
         cx.emit(port, frame.packet(self.config.frame_bytes));
     }
 
-    /// Handles the departure of a packet by `port`.
+    /// Handles a packet that leaves through `port`.
     // FG-21, FG-30
     #[inline]
     pub(super) fn left<S: Sink>(
@@ -431,7 +431,7 @@ impl Floodgate {
             && self.pool.left_behind(packet.dst)
             && self.config.vup_ps.is_none()
         {
-            self.pool.leave(packet.dst); // FG-15
+            self.pool.leave(packet.dst); // FG-15: no packet left there
         }
         let mut astray = false;
         if packet.kind() == Kind::Data {
@@ -454,10 +454,11 @@ impl Floodgate {
                 self.earn(cx, packet);
             }
         }
-        // FG-47, LNK-27: the port is idle, or windows were refunded; VOQs may release packets.
+        // FG-47, LNK-27: VOQs may release packets because the port is idle or windows were
+        // refunded.
         let idle = self.windows.is_none() && egress_bytes(cx.core, port) == 0;
         if (idle || astray) && self.pool.counts.in_use > 0 {
-            // This port selects its next packet anyway after the current one. It needs no call.
+            // The port selects its next packet after the current one anyway, so no event is needed.
             self.departing = Some(port);
             self.release_all(cx);
             self.departing = None;
@@ -467,8 +468,8 @@ impl Floodgate {
         }
     }
 
-    /// Reacts to a shorter egress queue at the last hop: resumes paused upstream switches if
-    /// possible.
+    /// Resumes paused upstream switches at the last hop if the egress queue has become short
+    /// enough.
     // FG-45, FG-46
     pub(super) fn queue_less<S: Sink>(&mut self, cx: &mut Cx<'_, S>, port: u16, dst: u32) {
         if !self.told.any(dst) || !matches!(self.config.by, HoldBy::Tags(_)) {
@@ -513,7 +514,7 @@ impl Floodgate {
                 }
             }
             Timer::Vup => {
-                // FG-61
+                // FG-61: empty VOQs become free
                 self.vup_set = false;
                 self.pool
                     .drained()
@@ -521,7 +522,7 @@ impl Floodgate {
                     .for_each(|dst| self.pool.leave(dst));
             }
             Timer::Clear => {
-                // FG-07
+                // FG-07: remove entries of full windows
                 self.clear_set = false;
                 if let Some(windows) = &mut self.windows {
                     windows.clear();

@@ -1,4 +1,5 @@
-//! Virtual output queues (VOQs). They store packets of destinations that may not be sent on.
+//! Virtual output queues (VOQs). They contain the parked packets of destinations that have no
+//! window or are paused.
 
 use super::config::Voqs;
 use crate::hash::mix32;
@@ -13,7 +14,7 @@ struct Voq {
     users: u32,
 }
 
-/// Packets of one destination in its VOQ.
+/// Packets of one destination in its VOQ, and after it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Held {
     pub voq: u32,
@@ -24,7 +25,8 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// Returns true if no packet of the destination is left that a new packet could overtake.
+    /// Returns true if the switch has no packet of the destination that a new packet could
+    /// overtake.
     pub const fn is_gone(&self) -> bool {
         self.packets == 0 && self.behind == 0
     }
@@ -42,7 +44,7 @@ pub(super) struct PoolCounts {
     /// Maximum of `bytes`.
     pub max_bytes: u64,
     pub packets: u64,
-    /// Destinations that share a VOQ, chosen by hash, because none was empty.
+    /// Number of times that a destination found no empty VOQ and shared one, chosen by hash.
     pub hashed: u64,
 }
 
@@ -52,8 +54,8 @@ pub(super) struct Pool {
     voqs: Vec<Voq>,
     /// One bit per VOQ, set if no destination uses it.
     free: Vec<u64>,
-    /// VOQs below this number serve destinations below the switch, the others all other
-    /// destinations. 0: one group for all.
+    /// Size of the first group of VOQs, for destinations below the switch. The second group is for
+    /// all other destinations. 0: one group for all destinations.
     split: u32,
     /// True if a new VOQ is created when all are in use.
     grows: bool,
@@ -62,7 +64,8 @@ pub(super) struct Pool {
 }
 
 impl Pool {
-    /// Creates the VOQs. `both`: the switch forwards both up and down, so two groups are possible.
+    /// Creates the VOQs. `both`: the switch forwards both up and down, so that two groups can be
+    /// used.
     pub fn new(voqs: Voqs, both: bool) -> Self {
         let (count, split, grows) = match voqs {
             Voqs::PerDestination => (0, 0, true),
@@ -94,8 +97,8 @@ impl Pool {
         self.free[nth / 64] |= 1 << (nth % 64);
     }
 
-    /// Returns the state of a destination that has a VOQ. With VUPs a destination keeps its empty
-    /// VOQ until the ingress pipeline learns of it.
+    /// Returns the state of a destination that has a VOQ. If `vup` is set, a destination keeps its
+    /// empty VOQ until the next update of the ingress pipeline.
     #[inline]
     pub fn held(&self, dst: u32) -> Option<&Held> {
         if self.counts.in_use == 0 {
@@ -104,13 +107,13 @@ impl Pool {
         self.held.get(&dst)
     }
 
-    /// Returns the bytes of a destination in its VOQ.
+    /// Returns the bytes of a destination in its VOQ; 0 without a VOQ.
     #[inline]
     pub fn bytes_of(&self, dst: u32) -> u64 {
         self.held(dst).map_or(0, |held| held.bytes)
     }
 
-    /// Returns the first empty VOQ of a range.
+    /// Returns the first unused VOQ with an index from `from` to `to` − 1.
     fn first_free(&self, from: u32, to: u32) -> Option<u32> {
         let (first, last) = (from / 64, to.div_ceil(64));
         (first..last).find_map(|word| {
@@ -162,7 +165,8 @@ impl Pool {
         voq
     }
 
-    /// Adds a packet to the VOQ of its destination. `below`: the destination lies below the switch.
+    /// Adds a packet to the VOQ of its destination. `below`: true if the destination is below the
+    /// switch.
     pub fn push(&mut self, id: PacketId, below: bool, arena: &mut Arena) {
         let hot = arena.hot_mut(id);
         hot.next = NO_PACKET;
@@ -194,8 +198,8 @@ impl Pool {
     }
 
     /// Removes the first packet of a VOQ. Returns the packet and the remaining state of its
-    /// destination, or `None` if the VOQ is empty. `behind`: the packet moves to the low-priority
-    /// queue of its port.
+    /// destination, or `None` if the VOQ is empty. `behind`: true if the packet moves to the
+    /// low-priority queue of its port.
     pub fn pop(&mut self, voq: u32, behind: bool, arena: &Arena) -> Option<(PacketId, Held)> {
         let v = &mut self.voqs[voq as usize];
         let id = v.head;
@@ -223,21 +227,21 @@ impl Pool {
         Some((id, *held))
     }
 
-    /// Counts the departure of a packet from the low-priority queue of its port. Returns true if
-    /// its destination has no packet left.
+    /// Counts a packet that leaves the low-priority queue of its port. Returns true if its
+    /// destination has no packet left in VOQ and low-priority queue.
     // FG-15
     pub fn left_behind(&mut self, dst: u32) -> bool {
         self.held.get_mut(&dst).is_some_and(|held| {
             debug_assert!(
                 held.behind > 0,
                 "destination {dst} has no packet behind others"
-            ); // FG-15
+            ); // FG-15: count of released packets
             held.behind -= 1;
             held.is_gone()
         })
     }
 
-    /// Releases the VOQ of a destination that has no packets.
+    /// Releases the VOQ of a destination that has no packets left.
     // FG-10
     pub fn leave(&mut self, dst: u32) {
         let Some(held) = self.held.remove(&dst) else {
@@ -265,7 +269,7 @@ impl Pool {
         drained
     }
 
-    /// Returns the numbers of the VOQs that contain packets, in ascending order.
+    /// Returns the indices of the VOQs that contain packets, in ascending order.
     pub fn occupied(&self) -> impl Iterator<Item = u32> + '_ {
         let all = self.voqs.iter().enumerate();
         all.filter(|(_, v)| v.head != NO_PACKET)
@@ -283,7 +287,7 @@ impl Pool {
         }
     }
 
-    /// Returns all destinations with a VOQ and their state, in ascending order.
+    /// Returns all destinations that have a VOQ, with their state, in ascending order.
     pub fn destinations(&self) -> Vec<(u32, Held)> {
         let mut all: Vec<_> = self.held.iter().map(|(&dst, &held)| (dst, held)).collect();
         all.sort_unstable_by_key(|(dst, _)| *dst);
@@ -309,7 +313,7 @@ mod tests {
         groups: true,
     };
 
-    // FG-10
+    // FG-10: use of VOQs
     #[test]
     fn a_destination_keeps_its_queue_while_it_has_packets_and_empty_ones_are_taken_again() {
         let mut arena = Arena::new();
@@ -334,7 +338,7 @@ mod tests {
         assert_eq!((pool.counts.max_in_use, pool.counts.max_bytes), (2, 3000));
     }
 
-    // FG-11, FG-14
+    // FG-11, FG-14: groups of VOQs
     #[test]
     fn groups_are_apart_also_when_all_are_taken() {
         let mut arena = Arena::new();
@@ -359,7 +363,7 @@ mod tests {
         );
     }
 
-    // FG-10
+    // FG-10: one VOQ per destination
     #[test]
     fn per_destination_there_are_as_many_as_needed() {
         let mut arena = Arena::new();

@@ -1,4 +1,4 @@
-//! Sending windows of a switch: the units in flight of each destination and their limit.
+//! Sending windows of a switch: the units in flight to each destination and their limit.
 
 use super::config::{WindowConfig, WindowUnit};
 use crate::hash::mix32;
@@ -7,15 +7,16 @@ use crate::packet::Packet;
 use crate::route::Routes;
 use crate::units::{Rate, Time};
 
-/// Window of a destination, or of the destinations that share an entry.
+/// Window of a destination, or of all destinations that share the entry.
 #[derive(Clone, Copy, Debug)]
 struct Window {
     initial: u64,
-    /// Units charged and not refunded yet.
+    /// Units that were charged and not refunded yet.
     in_flight: u64,
 }
 
-/// Window and direction of all destinations with the same set of equal-cost ports.
+/// Initial window and direction (up or down) of all destinations with the same set of equal-cost
+/// ports.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Way {
     /// Initial window in units.
@@ -54,7 +55,7 @@ fn initial(config: &WindowConfig, ports: impl Iterator<Item = (Rate, Time)>, fra
     }
 }
 
-/// Returns, for each set of routes, the window and direction of the destinations that it leads to.
+/// Returns the initial window and direction of the destinations of each set of equal-cost ports.
 pub(super) fn ways(
     config: Option<&WindowConfig>,
     routes: &Routes,
@@ -84,7 +85,7 @@ impl Windows {
         }
     }
 
-    /// Returns the number of window units that a packet uses.
+    /// Returns the number of window units that a packet takes from its window.
     #[inline]
     pub fn units(&self, packet: &Packet) -> u32 {
         match self.unit {
@@ -93,7 +94,7 @@ impl Windows {
         }
     }
 
-    /// Returns the key of the entry of a destination.
+    /// Returns the key of a destination's entry in the table of windows.
     // FG-06
     #[inline]
     fn key(&self, dst: u32, way: Way) -> u32 {
@@ -106,12 +107,12 @@ impl Windows {
         }
     }
 
-    /// Returns true if destinations can share an entry.
+    /// Returns true if several destinations can share an entry.
     pub const fn is_hashed(&self) -> bool {
         self.hashed.is_some()
     }
 
-    /// Returns true if the window of a destination has room for this number of units.
+    /// Returns true if the window of a destination has room for `units`.
     // FG-04, FG-05
     #[inline]
     pub fn has_room(&self, dst: u32, way: Way, units: u32) -> bool {
@@ -147,7 +148,7 @@ impl Windows {
         self.in_flight -= units;
     }
 
-    /// Removes the entries of full windows.
+    /// Removes the entries of full windows, that is, without units in flight.
     // FG-07
     pub fn clear(&mut self) {
         let before = self.table.len();

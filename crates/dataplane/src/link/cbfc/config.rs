@@ -11,29 +11,29 @@ crate::params! {
     /// Parameters of CBFC (`specs/cbfc.md`).
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct CbfcConfig {
-        /// Bytes of a credit.
+        /// Bytes of the buffer that one credit represents.
         pub credit_bytes: u32 = Param::size("credit", 1, 65_535)
             .default("\"256B\"", "PRE-208", "the example of the SAI proposal"),
-        /// Bytes that a frame takes of a buffer beside its own.
+        /// Bytes that a frame occupies in the buffer in addition to its own size.
         pub overhead_bytes: i32 = Param::new("overhead", Kind::Number { min: -16.0, max: 127.0 })
             .default("0", "PRE-208", "frames take their own bytes, our choice"),
-        /// Credits of each class of a port; `"link"`: what one class needs to fill its link, and a
-        /// frame more.
+        /// Number of credits of each class of a port; `"link"`: the credits that one class needs to
+        /// fill its link, plus one frame.
         pub limit: Limit = Param::count("limit", 1, (CYCLE - 1) as u64).or(&["link"])
             .default("\"link\"", "PRE-209", "what fills the link, and a frame, our choice"),
-        /// A CF_Update follows the last one of its class after a time in which the link sends this.
+        /// Minimum distance between two CF_Updates of a class, as bytes at the rate of the link.
         pub cf_min_bytes: u32 = Param::size("cf_min", 800, 1_048_576)
             .default("\"6400B\"", "PRE-208", "(Ultra Ethernet 1.0, SAI proposal)"),
-        /// The last CF_Update is repeated after a time in which the link sends this.
+        /// Time after which the last CF_Update is repeated, as bytes at the rate of the link.
         pub cf_max_bytes: u32 = Param::size("cf_max", 16_384, 1_048_576)
             .default("\"262144B\"", "PRE-208", "(Ultra Ethernet 1.0, SAI proposal)"),
-        /// Time between two CC_Updates of a class whose credits are in use.
+        /// Time between two CC_Updates of a class that has credits in use.
         pub cc_every_ps: Time = Param::time("cc_every", US)
             .default("\"256us\"", "PRE-208", "(Ultra Ethernet 1.0, SAI proposal)"),
     } + {
-        /// Bytes of a CF_Update.
+        /// Size of a CF_Update.
         pub cf_bytes: u16 = Self::STANDARD.cf_bytes,
-        /// Bytes of a CC_Update.
+        /// Size of a CC_Update.
         pub cc_bytes: u16 = Self::STANDARD.cc_bytes,
     }
 }
@@ -41,7 +41,7 @@ crate::params! {
 /// Number of credits of each class of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// The credits with which one class of full frames fills the link, plus one frame.
+    /// The credits with which one class of largest frames fills the link, plus one frame.
     Link,
     /// This number of credits.
     Credits(u32),
@@ -54,7 +54,7 @@ impl Field for Limit {
 }
 
 impl CbfcConfig {
-    /// The values of the standard, with credits of 256 bytes and no overhead.
+    /// Values of the standard, with credits of 256 bytes and no overhead.
     pub const STANDARD: Self = Self {
         credit_bytes: 256,
         overhead_bytes: 0,
@@ -66,7 +66,7 @@ impl CbfcConfig {
         cc_bytes: 64,
     };
 
-    /// Returns the number of credits that a frame uses.
+    /// Returns the number of credits that a frame consumes.
     // CBFC-02
     #[inline]
     #[must_use]
@@ -75,8 +75,8 @@ impl CbfcConfig {
         bytes.div_ceil(self.credit_bytes)
     }
 
-    /// Returns the credits with which one class of full frames fills a link while full frames
-    /// arrive from the other direction.
+    /// Returns the number of credits with which one class of largest frames fills a link, while
+    /// largest frames arrive from the other direction.
     // CBFC-22
     #[must_use]
     pub fn full_rate(&self, rate: Rate, delay_ps: Time, max_frame: u16) -> u32 {

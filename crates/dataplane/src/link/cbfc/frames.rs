@@ -3,7 +3,7 @@
 use crate::declaration::Scheme;
 use crate::packet::{Frame, SchemeNumber, Words};
 
-/// CF_Update: the credits freed by the receiver (R_CF) in a class.
+/// CF_Update: the counter of credits that the receiver has freed in a class (R_CF).
 // CBFC-10, CBFC-15
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CreditsFreed {
@@ -13,7 +13,7 @@ pub struct CreditsFreed {
     pub credits: u32,
 }
 
-/// CC_Update: the credits consumed by the sender (S_CC) in a class.
+/// CC_Update: the counter of credits that the sender has consumed in a class (S_CC).
 // CBFC-13, CBFC-15
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CreditsConsumed {

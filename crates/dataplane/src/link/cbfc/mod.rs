@@ -1,7 +1,7 @@
 //! Credit-based flow control of a link (Ultra Ethernet, rules in `specs/cbfc.md`). A frame is sent
-//! only if the next node has room for it. The sender counts the credits that its frames consume.
-//! The receiver returns them when the frames leave its buffer. A virtual channel is a class of a
-//! port.
+//! only if the next node has buffer space for it. The sender counts the credits that its frames
+//! consume. The receiver returns these credits when the frames leave its buffer. A virtual channel
+//! of the standard is a class of a port here.
 
 mod config;
 mod frames;
@@ -22,7 +22,7 @@ pub use frames::{CreditsConsumed, CreditsFreed};
 struct Channel {
     /// S_CC: credits consumed by the sender.
     consumed: u32,
-    /// S_CF: freed credits as known to the sender.
+    /// S_CF: freed credits that CF_Updates have reported to the sender.
     freed: u32,
     /// S_CL: credit limit of the sender.
     limit: u32,
@@ -40,7 +40,7 @@ struct Channel {
     cf_due: Time,
     /// Time of the next CC_Update; [`NEVER`] if none is scheduled.
     cc_due: Time,
-    /// Credits of frames in the buffer that arrived before the link failed.
+    /// Credits of frames that are in the buffer since before the link failed.
     stale: u32,
 }
 
@@ -72,7 +72,7 @@ impl Channel {
     }
 }
 
-/// An update of credits for the neighbour.
+/// A credit update that is sent to the neighbour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Update {
     Freed,
@@ -96,10 +96,10 @@ pub(crate) struct Cbfc {
     rates: Vec<Rate>,
     /// Number of classes that use credits.
     classes: u8,
-    /// Credits of a full frame.
+    /// Credits of a largest frame.
     full_frame: u32,
     channels: Vec<Channel>,
-    /// Times of updates, by channel.
+    /// Times of scheduled updates, with the index of the channel.
     timers: Timers<(u32, Update)>,
     counted: Counted,
 }
@@ -117,7 +117,7 @@ impl Cbfc {
         ((channel / classes) as u16, class)
     }
 
-    /// Returns the time in which the link of a channel sends this many bytes.
+    /// Returns the time in which the link of channel `at` sends `bytes`.
     fn time_of(&self, at: usize, bytes: u32) -> Time {
         let port = at / usize::from(self.classes);
         self.rates[port].serialisation_ps(bytes.into())
@@ -128,7 +128,7 @@ impl Cbfc {
         ports.wake(at);
     }
 
-    /// Sends a CF_Update, or schedules it so that two CF_Updates keep their minimum distance.
+    /// Sends a CF_Update now, or schedules it at the minimum distance from the last CF_Update.
     // CBFC-11
     fn report_freed<P: Ports>(&mut self, ports: &mut P, at: usize) {
         let now = ports.now();
@@ -146,7 +146,7 @@ impl Cbfc {
         }
     }
 
-    // CBFC-10, CBFC-12
+    // CBFC-10, CBFC-12: send a CF_Update and schedule its repetition
     fn send_freed<P: Ports>(&mut self, ports: &mut P, at: usize) {
         let now = ports.now();
         let (port, class) = self.place(at as u32);
@@ -167,7 +167,7 @@ impl Cbfc {
         }
     }
 
-    // CBFC-13
+    // CBFC-13: send a CC_Update and schedule the next one
     fn send_consumed<P: Ports>(&mut self, ports: &mut P, at: usize) {
         let now = ports.now();
         let (port, class) = self.place(at as u32);
@@ -185,7 +185,7 @@ impl Cbfc {
         self.plan(ports, due, at, Update::Consumed);
     }
 
-    // CBFC-10
+    // CBFC-10: process a CF_Update
     fn credits_freed<P: Ports>(&mut self, ports: &mut P, port: u16, class: u8, credits: u32) {
         let full = self.full_frame;
         let Some(at) = self.at(port, class) else {
@@ -203,7 +203,7 @@ impl Cbfc {
         }
     }
 
-    // CBFC-14, CBFC-15
+    // CBFC-14, CBFC-15: process a CC_Update and return lost credits
     fn credits_consumed<P: Ports>(&mut self, ports: &mut P, port: u16, class: u8, credits: u32) {
         let Some(at) = self.at(port, class) else {
             return;
@@ -227,7 +227,7 @@ impl Cbfc {
         };
         let credits = self.config.credits(packet.size);
         let channel = &mut self.channels[at];
-        // CBFC-16: frames from before the link failed return no credits.
+        // CBFC-16: frames that arrived before the link failed return no credits.
         let stale = channel.stale.min(credits);
         channel.stale -= stale;
         // CBFC-05: only credits that a frame has consumed are returned.
@@ -253,7 +253,7 @@ impl Link for Cbfc {
 
     const COUNTS_AT_HOSTS: bool = false;
 
-    // CBFC-06
+    // CBFC-06: data classes have credits
     fn new(config: &CbfcConfig, site: &LinkSite<'_>) -> Self {
         let classes = site.classes.saturating_sub(DATA_CLASS);
         let of_port = |&(rate, delay_ps): &(Rate, Time)| {
@@ -271,7 +271,7 @@ impl Link for Cbfc {
         }
     }
 
-    // CBFC-04
+    // CBFC-04: count the credits of a received frame
     fn arrived<P: Ports>(
         &mut self,
         ports: &mut P,
@@ -300,7 +300,7 @@ impl Link for Cbfc {
         false
     }
 
-    // CBFC-03
+    // CBFC-03: count the credits of a sent frame
     fn sent<P: Ports>(&mut self, ports: &mut P, port: u16, id: PacketId) {
         let now = ports.now();
         let packet = *ports.arena().hot(id);
@@ -311,7 +311,7 @@ impl Link for Cbfc {
         let full = self.full_frame;
         let channel = &mut self.channels[at];
         channel.consumed = advance(channel.consumed, credits);
-        // CBFC-03: a frame starts only with credits.
+        // CBFC-03: a frame starts only if its class has enough credits.
         debug_assert!(
             channel.in_use() <= channel.limit,
             "port {port} sends without credits"
@@ -337,7 +337,7 @@ impl Link for Cbfc {
             match update {
                 Update::Freed if channel.cf_due == due => self.send_freed(ports, at),
                 Update::Consumed if channel.cc_due == due => self.send_consumed(ports, at),
-                // The update was rescheduled, or has been sent already.
+                // The update was rescheduled to another time, or it was sent earlier.
                 _ => {}
             }
         }
@@ -346,7 +346,7 @@ impl Link for Cbfc {
         }
     }
 
-    // CBFC-16
+    // CBFC-16: reset of the counters when the link changes
     fn reset<P: Ports>(&mut self, ports: &mut P, port: u16) {
         let classes = usize::from(self.classes);
         let first = usize::from(port) * classes;
@@ -387,7 +387,7 @@ impl Link for Cbfc {
         }
     }
 
-    // CBFC-33
+    // CBFC-33: counters of both ends agree
     fn audit(&self, buffered: &[Packet]) -> Vec<String> {
         let mut here = vec![0; self.channels.len()];
         for packet in buffered {
@@ -412,7 +412,7 @@ impl Link for Cbfc {
         broken
     }
 
-    // CBFC-34
+    // CBFC-34: classes without credits can be part of a deadlock
     fn blocks_class(&self, packet: &Packet) -> bool {
         self.at(packet.ingress, packet.class()).is_some()
     }

@@ -5,7 +5,7 @@ use crate::param::{Conflict, Param};
 use crate::properties::{Choice, Finding, Rule};
 use crate::units::{NS, Rate, Time};
 
-/// Bytes of an acknowledgement: a control ordered set.
+/// Size of an acknowledgement: one control ordered set.
 // LLR-04
 pub(super) const SET_BYTES: u16 = 8;
 
@@ -13,23 +13,22 @@ crate::params! {
     /// Parameters of LLR (`specs/llr.md`).
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct LlrConfig {
-        /// Most frames in the replay buffer of a port; `"link"`: as many of 64 bytes as `bytes` can
-        /// hold.
+        /// Maximum number of frames in the replay buffer of a port; `"link"`: `bytes` / 64.
         pub frames: Option<u32> = Param::count("frames", 1, 100_000).or(&["link"])
             .default("\"link\"", "PRE-295", "as many as its bytes can hold, our choice (SONiC: 61 to 133)"),
-        /// Most bytes in the replay buffer of a port, which does not send while it is full;
-        /// `"link"`: what keeps the link full.
+        /// Maximum number of bytes in the replay buffer of a port, which does not send while the
+        /// buffer is full; `"link"`: the bytes that keep the link full.
         pub bytes: Option<u32> = Param::size("bytes", 64, 100_000_000).or(&["link"])
             .default("\"link\"", "PRE-295", "what keeps the link full, our choice (SONiC: 31184B to 67760B)"),
-        /// An acknowledgement follows the last one after a time in which the link sends this.
+        /// Minimum distance between two acknowledgements, as bytes at the rate of the link.
         pub spacing_bytes: u32 = Param::size("spacing", 64, 65_535)
             .default("\"2048B\"", "PRE-295", "CTLOS_TARGET_SPACING of SAI"),
-        /// All frames are replayed after this time without progress; `"link"`: two round trips of
+        /// Time without progress after which all frames are replayed; `"link"`: two round trips of
         /// the link.
         pub timer_ps: Option<Time> = Param::time("timer", NS).or(&["link"])
             .default("\"link\"", "PRE-295", "two round trips of the link, our choice (SONiC: 5us)"),
-        /// After this many replays without progress the port empties its replay buffer and gives
-        /// up.
+        /// Number of replays without progress after which the port empties its replay buffer and
+        /// gives up.
         pub replays: u32 = Param::count("replays", 1, 255).default("3", "PRE-295", "(SONiC)"),
         /// Behaviour of a port after its last replay has failed. `"best-effort"`: it sends without
         /// replay; `"block"`: it sends nothing until its link fails and comes back.
@@ -39,11 +38,11 @@ crate::params! {
 }
 
 crate::words! {
-    /// What a port does after too many replays without progress.
+    /// Behaviour of a port after too many replays without progress.
     pub enum Flush {
-        /// It sends frames without numbers, so that nothing repeats them.
+        /// The port sends frames without sequence numbers, so lost frames are not repeated.
         BestEffort = "best-effort",
-        /// It sends nothing until its link fails and comes back.
+        /// The port sends nothing until its link fails and recovers.
         Block = "block",
     }
 }
@@ -59,7 +58,7 @@ impl LlrConfig {
         flush: Flush::BestEffort,
     };
 
-    /// Returns the bytes that the replay buffer of a link holds.
+    /// Returns the size of a link's replay buffer in bytes.
     // LLR-11
     #[must_use]
     pub fn bytes_of(&self, rate: Rate, delay_ps: Time, max_frame: u16) -> u64 {
@@ -68,7 +67,7 @@ impl LlrConfig {
         self.bytes.map_or(full, u64::from)
     }
 
-    /// Returns the frames that the replay buffer of a link holds.
+    /// Returns the size of a link's replay buffer in frames.
     // LLR-10
     pub(super) fn frames_of(&self, bytes: u64) -> usize {
         const SMALLEST_BYTES: u64 = 64;
@@ -76,7 +75,7 @@ impl LlrConfig {
         self.frames.map_or(all, |frames| frames as usize)
     }
 
-    /// Returns the replay timer of a link.
+    /// Returns the timeout after which a link replays all frames, in ps.
     // LLR-12
     #[must_use]
     pub fn timer_of(&self, rate: Rate, delay_ps: Time, max_frame: u16) -> Time {

@@ -3,19 +3,19 @@
 use crate::declaration::Scheme;
 use crate::packet::{Frame, SchemeNumber, Words};
 
-/// ACK of a link: all frames up to this number have arrived.
+/// ACK of a link: all frames up to `number` have arrived.
 // LLR-04
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ack {
-    /// Number of the last frame that arrived without error.
+    /// Sequence number of the last frame that arrived without error.
     pub number: u32,
 }
 
-/// NACK of a link: all frames up to this number have arrived, and the next one is missing.
+/// NACK of a link: all frames up to `number` have arrived, and the next one is missing.
 // LLR-05
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Nack {
-    /// Number of the last frame that arrived without error.
+    /// Sequence number of the last frame that arrived without error.
     pub number: u32,
 }
 

@@ -1,5 +1,5 @@
 //! Link-level retry (LLR of Ultra Ethernet, rules in `specs/llr.md`). Frames of a link have
-//! sequence numbers. The sender stores copies until the other end acknowledges them. After a loss
+//! sequence numbers. The sender stores copies until the neighbour acknowledges them. After a loss,
 //! it sends the lost frame and all later ones again, in order, before any new frame.
 
 mod config;
@@ -17,36 +17,36 @@ use config::SET_BYTES;
 pub use config::{Flush, LlrConfig};
 pub use frames::{Ack, Nack};
 
-/// Sending end of a port.
+/// Sender state of a port.
 #[derive(Debug)]
 struct Sender {
-    /// Number of the first frame in the replay buffer.
+    /// Sequence number of the first frame in the replay buffer.
     first: u32,
-    /// Copies of the frames that are not acknowledged, in order.
+    /// Replay buffer: copies of the frames that are not acknowledged, in order.
     frames: VecDeque<PacketId>,
-    /// Bytes of these frames.
+    /// Bytes of the frames in the replay buffer.
     bytes: u64,
-    /// Index of the frame that is replayed next, or the length of the buffer if no frame is
-    /// replayed.
+    /// Index in the replay buffer of the frame that is replayed next; the number of frames if no
+    /// frame is replayed.
     replay: usize,
     /// Replays since the last acknowledged frame.
     tries: u32,
-    /// Time at which all frames are replayed without an acknowledgement; [`NEVER`] if the buffer is
-    /// empty.
+    /// Time of the next replay of all frames if no acknowledgement arrives before; [`NEVER`] if the
+    /// buffer is empty.
     deadline_ps: Time,
     timer_ps: Time,
     most_frames: usize,
     most_bytes: u64,
-    /// True if the port waits for room in the buffer.
+    /// True if the port waits for room in the replay buffer.
     is_full: bool,
     /// True if the port has given up after too many replays.
     is_flushed: bool,
 }
 
-/// Receiving end of a port.
+/// Receiver state of a port.
 #[derive(Clone, Copy, Debug)]
 struct Receiver {
-    /// Number of the next frame.
+    /// Sequence number of the next frame in order.
     expected: u32,
     /// True after a NACK was sent: frames are discarded until the expected one arrives.
     has_nacked: bool,
@@ -86,7 +86,7 @@ struct Counted {
     flushed_frames: u64,
 }
 
-/// Sending and receiving ends of all links of a node.
+/// Sender and receiver states of all ports of a node.
 #[derive(Debug)]
 pub(crate) struct Llr {
     config: LlrConfig,
@@ -98,7 +98,7 @@ pub(crate) struct Llr {
 }
 
 impl Llr {
-    /// Removes the frames up to `number` from the replay buffer, because the other end has received
+    /// Removes the frames up to `number` from the replay buffer, because the neighbour has received
     /// them.
     // LLR-04
     fn acknowledge<P: Ports>(&mut self, ports: &mut P, port: u16, number: u32) {
@@ -149,7 +149,7 @@ impl Llr {
         ports.kick(port);
     }
 
-    /// Clears the replay buffer of a port. Frames that the other end has not received are lost.
+    /// Clears the replay buffer of a port. Frames that the neighbour has not received are lost.
     fn empty<P: Ports>(&mut self, ports: &mut P, port: u16) {
         let sender = &mut self.senders[usize::from(port)];
         let count = sender.frames.len();
@@ -162,8 +162,8 @@ impl Llr {
         self.traffic[usize::from(port)].dropped += count as u64;
     }
 
-    /// Requests an acknowledgement. It is sent now, or as soon as the minimum time since the last
-    /// one has passed.
+    /// Requests an acknowledgement. It is sent now, or when `spacing_ps` has passed since the last
+    /// acknowledgement.
     // LLR-04
     fn request_ack<P: Ports>(&mut self, ports: &mut P, port: u16) {
         let now = ports.now();
@@ -187,7 +187,7 @@ impl Llr {
         }
     }
 
-    /// Returns the acknowledgement or NACK to send now, if any.
+    /// Returns the acknowledgement or NACK to send now; `None` if neither is due.
     fn reply<P: Ports>(&mut self, ports: &mut P, port: u16) -> Option<PacketId> {
         let receiver = &mut self.receivers[usize::from(port)];
         let number = advance(receiver.expected, CYCLE - 1);
@@ -210,7 +210,7 @@ impl Llr {
         Some(ports.arena().alloc(frame, Cold::default()))
     }
 
-    /// Handles an undamaged frame with a number. Returns true if it is the expected one.
+    /// Handles an undamaged frame with a sequence number. Returns true if it is the expected frame.
     // LLR-03, LLR-05
     fn take<P: Ports>(&mut self, ports: &mut P, port: u16, number: u32) -> bool {
         let receiver = &mut self.receivers[usize::from(port)];
@@ -221,13 +221,13 @@ impl Llr {
         }
         match ahead {
             1..CYCLE_HALF => self.request_nack(ports, port),
-            // A frame that arrives again shows that its acknowledgement was lost.
+            // A repeated frame means that its acknowledgement was lost.
             _ => self.request_ack(ports, port),
         }
         ahead == 0
     }
 
-    /// Returns the decision on the next frame of a port whose link is free.
+    /// Decides what a port with an idle link sends next: own frame, new frame or nothing.
     // LLR-06, LLR-08, LLR-10
     pub fn turn<P: Ports>(&mut self, ports: &mut P, port: u16) -> Turn {
         if let Some(id) = self.reply(ports, port) {
@@ -257,7 +257,7 @@ impl Llr {
     }
 }
 
-/// A number that is ahead by less than this is later; otherwise it is earlier.
+/// Numbers less than half a cycle after the expected one are later numbers. All others are earlier.
 const CYCLE_HALF: u32 = CYCLE / 2;
 
 impl Link for Llr {
@@ -326,7 +326,7 @@ impl Link for Llr {
             traffic.damaged += 1;
             self.counted.bad_frames += 1;
             if !packet.is_control_set() {
-                self.request_nack(ports, port); // LLR-05
+                self.request_nack(ports, port); // LLR-05: damaged frame
             }
         } else if let Some(Ack { number }) = Ack::read(&packet) {
             traffic.sets_arrived += 1;
@@ -351,7 +351,7 @@ impl Link for Llr {
         false
     }
 
-    // LLR-01, LLR-02
+    // LLR-01, LLR-02: number the frame and store a copy
     fn sent<P: Ports>(&mut self, ports: &mut P, port: u16, id: PacketId) {
         let now = ports.now();
         let sender = &mut self.senders[usize::from(port)];
@@ -380,7 +380,7 @@ impl Link for Llr {
         let mut next_ps = NEVER;
         for port in 0..self.senders.len() {
             if self.senders[port].deadline_ps <= now {
-                self.go_back(ports, port as u16); // LLR-07
+                self.go_back(ports, port as u16); // LLR-07: timeout
             }
             next_ps = next_ps.min(self.senders[port].deadline_ps);
             let receiver = &mut self.receivers[port];
@@ -398,7 +398,7 @@ impl Link for Llr {
         }
     }
 
-    // LLR-09
+    // LLR-09: reset when the link changes
     fn reset<P: Ports>(&mut self, ports: &mut P, port: u16) {
         self.empty(ports, port);
         let sender = &mut self.senders[usize::from(port)];
