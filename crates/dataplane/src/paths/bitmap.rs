@@ -1,5 +1,5 @@
-//! Bitmap policy: rounds as with oblivious spraying, but a value with penalty points is skipped
-//! once per point.
+//! Bitmap policy of packet spraying: rounds as with oblivious spraying, but an entropy value with
+//! penalty points is skipped once per point.
 
 use super::oblivious::Oblivious;
 use super::{Policy, Verdict, check_rounds, values};
@@ -10,21 +10,22 @@ crate::params! {
     /// Parameters of the bitmap policy.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct BitmapConfig {
-        /// Entropy values of a flow.
+        /// Number of entropy values of a flow.
         pub values: u32 = values("64", "PRE-212", "64 paths, as in the model of UEC"),
-        /// Penalty points of a value whose packet came back with an ECN mark.
+        /// Penalty points of an entropy value whose packet was acknowledged with an ECN mark.
         pub mark: u8 = Param::count("mark", 0, 255)
             .default("1", "PRE-212", "as in the model of UEC"),
-        /// Penalty points of a value whose packet is sent again.
+        /// Penalty points of an entropy value whose packet is sent again.
         pub loss: u8 = Param::count("loss", 0, 255)
             .default("4", "PRE-212", "as in the model of UEC"),
-        /// Penalty points of a value whose packet timed out, and the most that a value has.
+        /// Penalty points of an entropy value whose packet timed out. This is also the maximum of
+        /// points of a value.
         pub timeout: u8 = Param::count("timeout", 1, 255)
             .default("15", "PRE-212", "as in the model of UEC"),
     }
 }
 
-/// Penalty points of one flow.
+/// Penalty points of each entropy value of one flow.
 #[derive(Clone, Debug)]
 pub(crate) struct Bitmap {
     round: Oblivious,

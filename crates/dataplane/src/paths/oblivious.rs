@@ -9,12 +9,13 @@ crate::params! {
     /// Parameters of oblivious spraying.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct ObliviousConfig {
-        /// Entropy values of a flow.
+        /// Number of entropy values of a flow.
         pub values: u32 = values("64", "PRE-212", "64 paths, as in the model of UEC"),
     }
 }
 
-/// Position of one flow in its round: a counter whose bits are inverted by a random pattern.
+/// Position of one flow in its round of entropy values: a counter, and a random pattern that is
+/// XORed with it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Oblivious {
     counter: u32,
@@ -22,7 +23,7 @@ pub(crate) struct Oblivious {
 }
 
 impl Oblivious {
-    /// Returns the next of `values` values. Each round has a new pattern.
+    /// Returns the next entropy value below `values`. Each round has a new random pattern.
     // SPR-20
     pub fn step(&mut self, values: u32, draw: &mut impl FnMut() -> u64) -> u32 {
         if self.counter == 0 {

@@ -1,5 +1,5 @@
 //! Permutation: the packets of a flow use all paths once in random order, then again in another
-//! order. The values are labels of paths.
+//! order. The entropy values are indices of paths, not inputs of a hash.
 
 use super::{Policy, below};
 use crate::units::Time;
@@ -10,7 +10,7 @@ crate::params! {
     pub struct PermutationConfig;
 }
 
-/// Position of one flow in its round.
+/// Order of the paths of one flow, and position in it.
 #[derive(Clone, Debug)]
 pub(crate) struct Permutation {
     paths: Vec<u32>,
@@ -18,7 +18,7 @@ pub(crate) struct Permutation {
 }
 
 impl Permutation {
-    /// Creates the state of a flow with this number of paths.
+    /// Creates the state of a flow that has `paths` paths.
     pub fn of(paths: u32) -> Self {
         Self {
             paths: (0..paths).collect(),
@@ -26,7 +26,7 @@ impl Permutation {
         }
     }
 
-    /// Returns the label of the next path.
+    /// Returns the index of the next path.
     // NDP-05
     pub fn step(&mut self, draw: &mut impl FnMut() -> u64) -> u32 {
         if self.used == 0 {

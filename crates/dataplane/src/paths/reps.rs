@@ -1,6 +1,6 @@
-//! REPS (recycled entropy packet spraying): entropy values that returned without an ECN mark are
-//! used again. After a timeout the sender uses no new values for some time, because a path may have
-//! failed.
+//! REPS (recycled entropy packet spraying): entropy values of packets that were acknowledged
+//! without an ECN mark are used again. After a timeout the sender draws no new values for some
+//! time, because a path may have failed.
 
 use super::{ENTROPY_BITS, Policy, Verdict, below, values};
 use crate::param::Param;
@@ -10,34 +10,34 @@ crate::params! {
     /// Parameters of REPS.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct RepsConfig {
-        /// Entropy values of a flow.
+        /// Number of entropy values of a flow.
         pub values: u32 = values("65536", "PRE-212", "16 bits, as in UEC"),
-        /// Good entropy values that a flow remembers.
+        /// Maximum number of entropy values without ECN mark that a flow stores.
         pub ring: u32 = Param::count("ring", 1, LARGEST_RING as u64)
             .default("8", "PRE-212", "8 values (REPS paper)"),
-        /// Time after a timeout in which a flow uses no fresh entropy value.
+        /// Time after a timeout in which a flow draws no new entropy value.
         pub freeze_ps: Time = Param::time("freeze", US)
             .default("\"10ms\"", "PRE-212", "as in the model of UEC"),
     }
 }
 
-/// Maximum number of values in a ring.
+/// Maximum number of entropy values that `ring` permits.
 pub const LARGEST_RING: u32 = 32;
 
-/// Ring of recycled values of one flow.
+/// Ring of recycled entropy values of one flow.
 // SPR-10
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reps {
     ring: [u16; LARGEST_RING as usize],
-    /// Index of the next value to store.
+    /// Index in the ring at which the next entropy value is stored.
     head: u32,
     /// Number of entries that have been filled.
     filled: u32,
-    /// Number of stored values that have not been used again.
+    /// Number of stored entropy values that have not been used again.
     unused: u32,
-    /// Index of the next value that is used again after a timeout.
+    /// Index of the next entropy value that is used again after a timeout.
     again: u32,
-    /// Time until which the sender uses no new value.
+    /// Time until which the sender draws no new entropy value.
     frozen_until: Time,
 }
 

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::{Chosen, SprayConfig, Verdict};
 use crate::units::Time;
 
-/// Selects the value of each packet, and stores the values of the packets that are not
+/// Selects the entropy value of each packet, and stores the values of the packets that are not
 /// acknowledged.
 #[derive(Clone, Debug)]
 pub(crate) struct Spray {
@@ -13,13 +13,13 @@ pub(crate) struct Spray {
     config: SprayConfig,
     /// Hash of a packet with entropy value 0.
     base: u32,
-    /// Values of the packets from number `first`.
+    /// Entropy values of the packets from packet number `first` on.
     sent: VecDeque<u32>,
     first: u32,
 }
 
 impl Spray {
-    /// Creates the state of a flow with this hash and this number of equal-cost paths.
+    /// Creates the state of a flow with this flow hash and this number of equal-cost paths.
     pub fn new(config: &SprayConfig, hash: u32, paths: u32) -> Self {
         Self {
             policy: Chosen::new(config, paths),
@@ -30,8 +30,8 @@ impl Spray {
         }
     }
 
-    /// Returns the hash of packet `psn`, which is sent now. All packets below `arrived_below` have
-    /// arrived.
+    /// Returns the hash that routes packet `psn`, which is sent now. All packets below
+    /// `arrived_below` have arrived.
     // SPR-01, SPR-02
     pub fn next(
         &mut self,
@@ -56,7 +56,7 @@ impl Spray {
         self.base ^ entropy
     }
 
-    /// Processes a reply with the hash of the packet that it answers.
+    /// Processes a reply. `hash` is the hash of the packet that the reply acknowledges.
     // SPR-03
     pub fn returned(&mut self, now: Time, hash: u32, marked: bool) {
         let verdict = if marked {
@@ -74,7 +74,7 @@ impl Spray {
         self.report(now, psn, Verdict::TimedOut);
     }
 
-    /// Reports an outcome for the value of packet `psn`, if this packet was sent.
+    /// Reports the outcome of packet `psn` to the policy, if the packet was sent.
     // SPR-04
     fn report(&mut self, now: Time, psn: u32, verdict: Verdict) {
         let at = psn.wrapping_sub(self.first) as usize;

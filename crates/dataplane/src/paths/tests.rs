@@ -1,4 +1,4 @@
-//! Tests of the path policies of senders, rule by rule: `specs/paths.md`.
+//! Tests of the policies by which senders select paths, rule by rule (`specs/paths.md`).
 
 use super::*;
 use crate::units::MS;
@@ -9,7 +9,7 @@ const REPS: RepsConfig = RepsConfig {
     freeze_ps: 10 * MS,
 };
 
-/// A generator that counts its draws: the n-th draw gives the entropy value 1000 + n.
+/// A random generator that counts its draws: draw n gives the entropy value 1000 + n.
 struct Draws(u64);
 
 impl Draws {
@@ -29,7 +29,7 @@ fn next(policy: &mut reps::Reps, now: Time, draws: &mut Draws) -> u32 {
     policy.next(&REPS, now, &mut draws.next())
 }
 
-// SPR-10, SPR-11, SPR-12
+// SPR-10, SPR-11, SPR-12: ring of recycled values
 #[test]
 fn reps_uses_each_clean_value_once_and_then_fresh_ones() {
     let (mut reps, mut draws) = reps();
@@ -43,7 +43,7 @@ fn reps_uses_each_clean_value_once_and_then_fresh_ones() {
     assert_eq!(values, [7, 8, 9, 1002, 1003]);
 }
 
-// SPR-10, SPR-11
+// SPR-10, SPR-11: full ring
 #[test]
 fn a_full_ring_loses_its_oldest_value() {
     let (mut reps, mut draws) = reps();
@@ -54,7 +54,7 @@ fn a_full_ring_loses_its_oldest_value() {
     assert_eq!(values, [3, 4, 5, 6, 7, 8, 9, 10, 1001]);
 }
 
-// SPR-13
+// SPR-13: no new values after a timeout
 #[test]
 fn a_frozen_flow_uses_no_fresh_values() {
     let (mut reps, mut draws) = reps();
@@ -67,7 +67,7 @@ fn a_frozen_flow_uses_no_fresh_values() {
         .collect();
     assert_eq!(frozen, [5, 6, 7, 5, 6, 7, 5, 6, 7]);
     assert_eq!(draws.0, 0, "no value is drawn");
-    // A value that returns during this time is used first.
+    // An entropy value without mark that returns during this time is used first.
     reps.feedback(&REPS, 3 * MS, 42, Verdict::Clean);
     assert_eq!(next(&mut reps, 3 * MS, &mut draws), 42);
     let filled: Vec<u32> = (0..8)
@@ -79,13 +79,13 @@ fn a_frozen_flow_uses_no_fresh_values() {
         1001,
         "the freeze is over"
     );
-    // If no value has ever returned, a new one is used.
+    // If no entropy value has ever returned, a new one is drawn.
     let (mut empty, mut draws) = self::reps();
     empty.feedback(&REPS, 0, 5, Verdict::TimedOut);
     assert_eq!(next(&mut empty, 0, &mut draws), 1001);
 }
 
-// SPR-20
+// SPR-20: rounds of oblivious spraying
 #[test]
 fn oblivious_uses_each_value_once_per_round() {
     let config = ObliviousConfig { values: 64 };
@@ -113,7 +113,7 @@ fn oblivious_uses_each_value_once_per_round() {
     );
 }
 
-// SPR-30, SPR-31
+// SPR-30, SPR-31: penalty points
 #[test]
 fn bitmap_skips_a_value_once_per_point() {
     let config = BitmapConfig {
@@ -122,7 +122,7 @@ fn bitmap_skips_a_value_once_per_point() {
         loss: 4,
         timeout: 15,
     };
-    // Rounds whose pattern is 0: 0, 1, 2, 3.
+    // With pattern 0, each round has the order 0, 1, 2, 3.
     let mut zero = || 0;
     let mut policy = bitmap::Bitmap::new(&config, 0);
     let mut uses = |policy: &mut bitmap::Bitmap, value: u32, packets: usize| {
@@ -138,7 +138,7 @@ fn bitmap_skips_a_value_once_per_point() {
         (Verdict::TimedOut, 15),
     ] {
         policy.feedback(&config, 0, 2, verdict);
-        // Each round without the value has three packets.
+        // Each round without value 2 has three packets.
         assert_eq!(uses(&mut policy, 2, 3 * points), 0, "{verdict:?}");
         assert_eq!(uses(&mut policy, 2, 4), 1, "{verdict:?}");
     }
@@ -146,11 +146,11 @@ fn bitmap_skips_a_value_once_per_point() {
         policy.feedback(&config, 0, 2, Verdict::Lost);
     }
     assert_eq!(uses(&mut policy, 2, 3 * 15 + 4), 1, "15 points at most");
-    // A value that no packet can have is ignored.
+    // The policy ignores an entropy value that no packet can have.
     policy.feedback(&config, 0, 1 << 30, Verdict::Lost);
 }
 
-// SPR-01, SPR-02, SPR-03, SPR-04
+// SPR-01, SPR-02, SPR-03, SPR-04: entropy value in the hash
 #[test]
 fn a_value_stands_in_the_hash_and_comes_back_with_its_verdict() {
     let config = SprayConfig::Bitmap(BitmapConfig {
@@ -169,9 +169,9 @@ fn a_value_stands_in_the_hash_and_comes_back_with_its_verdict() {
     );
     spray.returned(0, hash ^ 1, true);
     spray.returned(0, hash ^ 2, false);
-    // Value 1 is skipped once.
+    // Entropy value 1 has one penalty point and is skipped once.
     assert_eq!([4, 5, 6].map(|psn| send(&mut spray, psn, 2)), [0, 2, 3]);
-    // Packet 2 had value 2 and is sent again; packet 3 had value 3 and times out.
+    // Packet 2 had entropy value 2 and is sent again; packet 3 had entropy value 3 and times out.
     assert_eq!(send(&mut spray, 2, 2), 0);
     spray.timed_out(0, 3);
     assert_eq!([7, 8, 9].map(|psn| send(&mut spray, psn, 3)), [1, 0, 1]);
@@ -182,7 +182,7 @@ fn a_value_stands_in_the_hash_and_comes_back_with_its_verdict() {
     );
 }
 
-// SPR-02, NDP-05
+// SPR-02, NDP-05: indices of paths instead of hashes
 #[test]
 fn labels_stand_alone() {
     let config = SprayConfig::Permutation(PermutationConfig);

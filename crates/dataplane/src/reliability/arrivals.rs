@@ -1,14 +1,14 @@
-//! Receiver half of IRN: packets that arrived before a missing one.
+//! Receiver state of IRN: packets that arrived before a missing packet.
 
 use super::numbers::Numbers;
 use crate::mixed::MixedMap;
 
-/// Packets after a gap, for all flows with a gap.
+/// Packet numbers received after the first gap, for each flow with a gap.
 #[derive(Debug, Default)]
 pub(crate) struct Arrivals {
     beyond: MixedMap<u32, Numbers>,
-    /// Empty sets of flows whose gap was closed, kept for the next gap. Reordered packets open gaps
-    /// often, and no gap may allocate memory.
+    /// Empty sets of flows without a gap, for reuse. Reordered packets cause gaps often, and a gap
+    /// must not allocate memory.
     spare: Vec<Numbers>,
 }
 
@@ -24,8 +24,8 @@ impl Arrivals {
         self.beyond.contains_key(&flow)
     }
 
-    /// Records a packet of a flow whose packets below `expected` have all arrived. Returns true if
-    /// it is new, and the packet number that is expected now.
+    /// Records packet `psn` of a flow whose packets below `expected` have all arrived. Returns true
+    /// if the packet is new, and the first packet number that is now missing.
     // REC-10
     pub fn take(&mut self, flow: u32, psn: u32, expected: u32) -> (bool, u32) {
         if psn < expected {
@@ -48,13 +48,14 @@ impl Arrivals {
         (true, expected)
     }
 
-    /// Returns the first packet of a flow from number `from` that has arrived, if there is one.
+    /// Returns the first packet number of a flow, from `from` on, that has arrived after the first
+    /// gap.
     pub fn first_present(&self, flow: u32, from: u32) -> Option<u32> {
         self.beyond.get(&flow)?.first_present(from)
     }
 
-    /// Returns the first packet of a flow from number `from`, after its first gap, that has not
-    /// arrived.
+    /// Returns the first packet number of a flow, from `from` on, that has not arrived. `from` must
+    /// be after the first gap.
     pub fn first_absent(&self, flow: u32, from: u32) -> u32 {
         self.beyond
             .get(&flow)

@@ -1,5 +1,5 @@
-//! Go-back-N: the receiver accepts packets only in order and reports a gap with a NAK. The sender
-//! then sends all packets from the first missing one again. It does the same after a timeout.
+//! Go-back-N: the receiver accepts packets only in order and reports a gap with a NAK. After a NAK
+//! or a timeout, the sender sends all packets from the first missing one again.
 
 use super::arrivals::Arrivals;
 use super::{Answer, Data, Lost, News, Progress, Received, Reliability, Reply};
@@ -12,12 +12,12 @@ use crate::units::{NEVER, Time, US};
 /// Parameters of go-back-N.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GoBackNConfig {
-    /// Timeout without progress, in ps; [`NEVER`] disables it.
+    /// Timeout without new acknowledgements, in ps; [`NEVER`] disables the timeout.
     pub timeout_ps: Time,
-    /// Time after which the receiver repeats a NAK for the same packet, in ps; `None`: it does not
-    /// repeat NAKs.
+    /// Minimum time between two NAKs for the same packet, in ps; `None`: the receiver sends one NAK
+    /// per missing packet.
     pub nak_interval_ps: Option<Time>,
-    /// True if the receiver acknowledges repeated packets.
+    /// True if the receiver acknowledges packets that it receives a second time.
     pub acknowledges_repeats: bool,
 }
 
@@ -33,33 +33,33 @@ impl GoBackNConfig {
     }
 }
 
-/// Sender state of go-back-N. The flow's own counters are sufficient.
+/// Sender state of go-back-N: empty, because the flow's packet numbers are sufficient.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GoBackN;
 
 crate::words! {
-    /// Reaction of the receiver to repeated packets.
+    /// Reaction of the receiver to packets that it receives a second time.
     enum Repeats {
-        /// It acknowledges them.
+        /// The receiver acknowledges them.
         Acknowledge = "acknowledge",
-        /// It ignores them.
+        /// The receiver ignores them.
         Ignore = "ignore",
     }
 }
 
 crate::params! {
-    /// The table of a scenario.
+    /// Table of go-back-N in a scenario.
     #[derive(Debug)]
     pub(crate) struct GoBackNParams {
-        /// Time without progress after which all unacknowledged packets are sent again.
+        /// Time without new acknowledgements after which all unacknowledged packets are sent again.
         timeout_ps: Option<Time> = Param::time("timeout", US).or(&["off"])
             .default("\"10ms\"", "PRE-08", "longer than any queue of these networks, our choice")
             .in_network(InNetwork::Timeout),
-        /// Time after which the receiver may repeat a NAK for the same packet.
+        /// Minimum time between two NAKs of the receiver for the same packet.
         nak_interval_ps: Option<Time> = Param::time("nak_interval", 1).or(&["off"])
             .default("\"off\"", "PRE-85", "one NAK per missing packet, the timeout does the rest, our choice")
             .in_network(InNetwork::Timeout),
-        /// Reaction of the receiver to repeated packets.
+        /// Reaction of the receiver to packets that it receives a second time.
         repeats: Repeats = Param::word("repeats", Repeats::WORDS)
             .default("\"acknowledge\"", "PRE-85", "a packet had before is acknowledged again, our choice"),
     }

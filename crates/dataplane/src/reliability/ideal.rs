@@ -14,7 +14,8 @@ crate::params! {
     /// Parameters of ideal retransmission.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct IdealConfig {
-        /// Delay of the news of a drop; `"path"`: the propagation of the path back.
+        /// Time between a drop and its notice at the sender; `"path"`: propagation delay of the
+        /// path back.
         pub delay_ps: Option<Time> = Param::time("delay", 0).or(&["path"])
             .default("\"path\"", "PRE-61", "the news comes back at the speed of light, our choice"),
     }
@@ -23,7 +24,7 @@ crate::params! {
 /// Packets that are lost and have not been sent again yet.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ideal {
-    /// Number and payload bytes of each lost packet, in the order of the notices.
+    /// Packet number and payload bytes of each lost packet, in the order of the drop notices.
     lost: VecDeque<(u32, u64)>,
     bytes: u64,
 }

@@ -35,20 +35,22 @@ crate::params! {
     /// Parameters of IRN.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct IrnConfig {
-        /// Most bytes in flight; `"bdp"`: one BDP of the path, `"off"`: no limit of its own.
+        /// Maximum number of bytes in flight; `"bdp"`: one BDP of the path, `"off"`: no limit by
+        /// IRN.
         pub window: IrnWindow = Param::size("window", 1, MAX_SIZE_BYTES).or(&["bdp", "off"])
             .default("\"bdp\"", "PRE-60", "of the longest path, in flight (IRN paper 3.2)"),
-        /// Timeout while fewer than `few` packets are in flight.
+        /// Timeout if fewer than `few` packets are in flight.
         pub rto_low_ps: Time = Param::time("rto_low", US)
             .default("\"100us\"", "PRE-60", "with few packets in flight (IRN paper 4.1)")
             .in_network(InNetwork::Timeout),
-        /// Timeout otherwise.
+        /// Timeout if at least `few` packets are in flight.
         pub rto_high_ps: Time = Param::time("rto_high", US)
             .default("\"320us\"", "PRE-60", "else (IRN paper 4.1)").in_network(InNetwork::Timeout),
-        /// With fewer packets in flight than this, `rto_low` holds.
+        /// Number of packets in flight below which the timeout is `rto_low`.
         pub few: u32 = Param::count("few", 0, 1_000_000)
             .default("3", "PRE-60", "packets, fewer are few (IRN paper 3.1)"),
-        /// A packet counts as lost once one that is this many later has arrived.
+        /// Number of packets by which an acknowledged packet must be later so that a missing one
+        /// counts as lost.
         pub lost_after: u32 = Param::count("lost_after", 1, 1_000_000)
             .default("1", "PRE-60", "a packet is lost once a later one is there (IRN paper 3.1)"),
     }
@@ -72,26 +74,26 @@ impl IrnConfig {
 /// State of one flow at its sender.
 #[derive(Clone, Debug)]
 pub(crate) struct Irn {
-    /// Packets that have arrived after the first gap.
+    /// Numbers of the packets that have arrived after the first gap.
     sacked: Numbers,
-    /// Highest number that has arrived after a gap, plus one.
+    /// Highest packet number that has arrived after a gap, plus one.
     sacked_end: u32,
     lost_after: u32,
     /// Maximum payload bytes in flight.
     cap_bytes: u64,
     /// The flow is in recovery until all packets below this number are acknowledged.
     recovery_end: u32,
-    /// Lost packets below this number have been sent again since the last timeout.
+    /// Lost packets below this packet number have been sent again since the last timeout.
     resent_below: u32,
     /// True after a timeout: the next packet to send is the first unacknowledged one.
     repeats_first: bool,
-    /// Sending time of the packet that was repeated after a timeout; [`NEVER`] if none is in
+    /// Time at which the packet was repeated after a timeout; [`NEVER`] if no repeated packet is in
     /// flight.
     repeated_ps: Time,
     /// First packet number that had not been sent at the last timeout.
     timeout_next: u32,
-    /// Packets below this number that have not arrived are lost, because a packet sent later was
-    /// acknowledged.
+    /// Missing packets below this packet number count as lost, because a packet that was sent later
+    /// was acknowledged.
     overtaken: u32,
 }
 
@@ -248,18 +250,18 @@ impl Reliability for Irn {
     }
 }
 
-/// Decides on a packet if it opens, closes or may close a gap.
+/// Returns the decision on a packet that opens, closes or may close a gap.
 fn around_gaps(flow: &mut Received, arrivals: &mut Arrivals, data: &Data<'_>) -> Answer {
     let (number, psn, before) = (data.packet.flow, data.packet.psn, flow.expected);
     let (fresh, expected) = arrivals.take(number, psn, before);
     flow.expected = expected;
-    // REC-11: each packet beyond a gap causes a NAK.
+    // REC-11: each packet after a gap causes a NAK.
     let beyond_gap = psn > before;
     let last = !beyond_gap && fresh && expected == data.packets();
     if !beyond_gap {
         flow.unacknowledged += expected - before;
     }
-    // REC-11: while a packet is missing, the sender needs each ACK.
+    // REC-11: while a packet is missing, each packet is acknowledged immediately.
     let urgent = last || data.asks() || expected != before + 1 || arrivals.has_gap(number);
     let due = !beyond_gap && (urgent || flow.unacknowledged >= data.ack_every);
     if due {

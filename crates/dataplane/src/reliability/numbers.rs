@@ -1,4 +1,4 @@
-//! Sets of packet numbers that are close together and increase with time.
+//! Sets of packet numbers. The numbers of a set are close together and increase with time.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,7 @@ const BITS: u32 = u64::BITS;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Numbers {
     words: VecDeque<u64>,
-    /// Number of the first bit of the first word, divided by 64.
+    /// Index of the first stored word: its first packet number / 64.
     first: u32,
     len: u32,
 }
@@ -23,7 +23,8 @@ impl Numbers {
         self.word(number / BITS) >> (number % BITS) & 1 == 1
     }
 
-    /// Returns the word with this index. Words that are not stored are empty.
+    /// Returns the word for packet numbers 64 · `index` to 64 · `index` + 63. Words that are not
+    /// stored are 0.
     fn word(&self, index: u32) -> u64 {
         let at = index.checked_sub(self.first);
         at.and_then(|at| self.words.get(at as usize))
@@ -31,7 +32,7 @@ impl Numbers {
             .unwrap_or(0)
     }
 
-    /// Adds a number. Returns false if it was in the set.
+    /// Adds a packet number. Returns false if the set contained it before.
     pub fn insert(&mut self, number: u32) -> bool {
         let index = number / BITS;
         if self.words.is_empty() {
@@ -52,7 +53,7 @@ impl Numbers {
         fresh
     }
 
-    /// Removes all numbers below `floor` and returns how many were removed.
+    /// Removes all packet numbers below `floor`. Returns how many were removed.
     pub fn forget_below(&mut self, floor: u32) -> u32 {
         let before = self.len;
         while self.first < floor / BITS
@@ -74,7 +75,7 @@ impl Numbers {
         before - self.len
     }
 
-    /// Returns the first number from `from` that is not in the set.
+    /// Returns the first packet number from `from` on that is not in the set.
     pub fn first_absent(&self, from: u32) -> u32 {
         let mut number = from;
         loop {
@@ -86,7 +87,7 @@ impl Numbers {
         }
     }
 
-    /// Returns the first number from `from` that is in the set.
+    /// Returns the first packet number from `from` on that is in the set.
     pub fn first_present(&self, from: u32) -> Option<u32> {
         let end = (self.first + self.words.len() as u32) * BITS;
         let mut number = from.max(self.first * BITS);
@@ -108,7 +109,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     proptest! {
-        // REC-10, REC-11: compare with a plain set.
+        // REC-10, REC-11: the results equal those of a standard set.
         #[test]
         fn numbers_are_a_set(ops in prop::collection::vec((0u32..4, 0u32..400), 1..200)) {
             let (mut numbers, mut set, mut floor) = (Numbers::default(), BTreeSet::new(), 0);

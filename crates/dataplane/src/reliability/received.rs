@@ -1,19 +1,19 @@
-//! State of a flow at its receiver, as needed for loss recovery.
+//! State of a flow at its receiver for loss recovery.
 
 use crate::flow::packets_of;
 use crate::packet::{Kind, Packet, flag};
 use crate::units::Time;
 
-/// A data packet at its receiver.
+/// A data packet that has arrived at its receiver.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Data<'a> {
     pub now: Time,
     pub packet: &'a Packet,
-    /// Bytes from this packet to the end of the flow.
+    /// Payload bytes from the start of this packet to the end of the flow.
     pub remaining: u64,
     /// Payload bytes of a full packet.
     pub mtu: u16,
-    /// Number of packets per ACK.
+    /// Number of packets after which the receiver sends an ACK.
     pub ack_every: u32,
 }
 
@@ -33,14 +33,14 @@ impl Data<'_> {
     }
 }
 
-/// Decision of a receiver on a data packet.
+/// Decision of a receiver about an arrived data packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Answer {
     /// Kind of the reply, if one is sent.
     pub reply: Option<Kind>,
     /// True if the packet is accepted, false if it is discarded.
     pub fresh: bool,
-    /// True if the flow is complete with this packet.
+    /// True if this packet completes the flow.
     pub last: bool,
     /// True if the packet was reported missing although it was only overtaken by a later one
     /// (NIC-18).
@@ -62,10 +62,10 @@ impl Answer {
 /// State of a flow at its receiver.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Received {
-    /// Number of the next packet in order. If the order does not matter: number of packets
-    /// received.
+    /// Packet number of the next packet in order. If packets may arrive in any order: number of
+    /// packets received.
     pub expected: u32,
-    /// Packets since the last ACK.
+    /// Number of packets since the last ACK.
     pub unacknowledged: u32,
     /// Packet number of the last NAK; `u32::MAX` before the first.
     pub reported: u32,
@@ -81,8 +81,8 @@ impl Received {
         reported_ps: 0,
     };
 
-    /// Accepts a packet that advances the flow by one. An ACK is sent for the last packet, for a
-    /// packet whose sender waits for it, and for each n-th packet.
+    /// Accepts a packet. An ACK is sent for the last packet, for a packet whose sender waits for
+    /// it, and after every `ack_every` packets.
     #[inline]
     pub fn accept(&mut self, data: &Data<'_>) -> Answer {
         self.expected += 1;

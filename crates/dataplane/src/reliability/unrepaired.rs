@@ -8,12 +8,12 @@ use crate::param::Conflict;
 use crate::properties::{Properties, Property, Rule};
 
 crate::params! {
-    /// This scheme has no parameters.
+    /// Parameters of a scheme without recovery: none.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct UnrepairedConfig;
 }
 
-/// Sender state of the scheme, which is empty.
+/// Sender state of a scheme without recovery: empty.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Unrepaired;
 

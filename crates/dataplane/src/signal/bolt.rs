@@ -1,13 +1,13 @@
-//! Bolt at a switch (Arslan et al., NSDI 2023). The switch sends notices to senders. Data packets
-//! need tokens to keep the permission to raise the window of their flow. The rules are in
-//! `specs/bolt.md`.
+//! Bolt at a switch (Arslan et al., NSDI 2023). The switch sends notices of congestion to senders.
+//! A data packet that may raise the window of its flow needs a token at each port; without a token
+//! it loses this permission. The rules are in `specs/bolt.md`.
 
 use super::{Joined, Notifier};
 use crate::packet::{Cold, Notice, Packet, ramp};
 use crate::param::{Field, Kind, MAX_SIZE_BYTES, Param, Value};
 use crate::units::{Rate, Time};
 
-/// An amount of data: bytes, or full packets.
+/// A number of bytes, or of full packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Amount {
     /// A number of bytes.
@@ -17,7 +17,7 @@ pub enum Amount {
 }
 
 impl Amount {
-    /// Kinds of values in scenarios.
+    /// Kinds of scenario values that this type accepts.
     const KINDS: &'static [Kind] = &[
         Kind::Size {
             min: 0,
@@ -51,17 +51,18 @@ crate::params! {
     /// Parameters of Bolt at a switch.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct BoltConfig {
-        /// A packet that finds this much in its queue causes a notice to its sender.
+        /// Queue length at which an arriving packet causes a notice to its sender.
         pub threshold: Amount = Param::either("threshold", Amount::KINDS)
             .default("\"62KB\"", "PRE-220", "the default of the authors' code"),
-        /// Maximum number of ramp-up tokens of a port: packets of last windows add them, packets
-        /// that raise windows use them.
+        /// Maximum number of ramp-up tokens of a port. Packets of a flow's last window add tokens,
+        /// and packets that raise windows use tokens.
         pub ramp_up_tokens: u16 = Param::count("ramp_up_tokens", 0, u16::MAX as u64)
             .default("256", "PRE-220", "the default of the authors' code"),
-        /// Maximum spare capacity of a port. Below one packet no window grows by it.
+        /// Maximum spare capacity that a port accumulates for increases of windows. Below one
+        /// packet, spare capacity permits no increase.
         pub supply: Amount = Param::either("supply", Amount::KINDS)
             .default("\"30KB\"", "PRE-220", "the default of the authors' code"),
-        /// Bytes of a notice.
+        /// Size of a notice packet to the sender.
         pub notice_bytes: u16 = Param::size("notice", 1, 1_000)
             .default("\"64B\"", "PRE-220", "a smallest frame, our choice"),
     }
@@ -71,9 +72,9 @@ crate::params! {
 #[derive(Clone, Copy, Debug)]
 struct Port {
     rate: Rate,
-    /// Tokens for proactive ramp-up.
+    /// Ramp-up tokens: one for each packet of a flow's last window.
     ramp_up: u16,
-    /// Spare capacity in bytes; negative while the port is overloaded.
+    /// Spare capacity of the link in bytes; negative while the port is overloaded.
     supply: i64,
     /// Time at which the last data packet joined a queue.
     last_ps: Time,
@@ -84,9 +85,9 @@ struct Port {
 pub(crate) struct Bolt {
     config: BoltConfig,
     threshold_bytes: u64,
-    /// Maximum spare capacity.
+    /// Maximum spare capacity of a port in bytes.
     supply_bytes: i64,
-    /// Bytes of a full packet, which needs one token of spare capacity.
+    /// Size of a full packet in bytes. An increase by spare capacity uses this amount.
     packet_bytes: u16,
     ports: Vec<Port>,
 }
@@ -110,8 +111,9 @@ impl Bolt {
 }
 
 impl Port {
-    /// Adds the capacity since the last packet and subtracts this packet.
-    // BOLT-04
+    /// Adds the bytes that the link could send since the last packet to the spare capacity, and
+    /// subtracts the size of this packet.
+    // BOLT-04: spare capacity
     fn update_supply(&mut self, now: Time, size: u16, most: i64) {
         debug_assert!(now >= self.last_ps, "time goes forward");
         let earned = self.rate.bytes_in(now - self.last_ps);
@@ -121,9 +123,9 @@ impl Port {
         self.last_ps = now;
     }
 
-    /// Uses a token, if there is one: first of ramp-up, then of spare capacity. Returns true if
-    /// there was one.
-    // BOLT-05
+    /// Uses a ramp-up token or, if there is none, spare capacity of one packet. Returns false if
+    /// the port has neither.
+    // BOLT-05: tokens of a port
     fn take_token(&mut self, packet_bytes: u16) -> bool {
         if self.ramp_up > 0 {
             self.ramp_up -= 1;
@@ -143,13 +145,13 @@ impl Notifier for Bolt {
         let port = &mut self.ports[usize::from(joined.port)];
         port.update_supply(joined.now, joined.packet.size, self.supply_bytes);
         if joined.queue_bytes >= self.threshold_bytes {
-            // BOLT-02: at most one notice for a packet over all switches.
+            // BOLT-02: all switches together send at most one notice per packet.
             *marks &= !ramp::INCREASE;
             if *marks & ramp::DECREASE != 0 {
                 return None;
             }
             *marks |= ramp::DECREASE;
-            // BOLT-06: the time to send the packets queued before this one.
+            // BOLT-06: `drain_ps` is the time to send the packets queued before this one.
             let notice = Notice {
                 psn: joined.packet.psn,
                 sent_ps: joined.cold.sent_ps,
@@ -161,7 +163,7 @@ impl Notifier for Bolt {
         if *marks & (ramp::LAST | ramp::FIRST) == ramp::LAST {
             port.ramp_up = port.ramp_up.saturating_add(1).min(config.ramp_up_tokens); // BOLT-03
         } else if *marks & ramp::INCREASE != 0 && !port.take_token(self.packet_bytes) {
-            *marks &= !ramp::INCREASE; // BOLT-05
+            *marks &= !ramp::INCREASE; // BOLT-05: no token, no increase
         }
         None
     }
@@ -180,7 +182,7 @@ mod tests {
         notice_bytes: 64,
     };
 
-    /// A switch with a port of 100 Gb/s; a data packet of 1000 B joins a queue.
+    /// A switch with one port of 100 Gb/s. Data packets of 1000 B join its queue.
     struct Bench(Bolt);
 
     impl Bench {
@@ -213,7 +215,7 @@ mod tests {
         }
     }
 
-    // BOLT-01, BOLT-02, BOLT-06
+    // BOLT-01, BOLT-02, BOLT-06: notices
     #[test]
     fn a_packet_at_the_threshold_causes_one_notice_to_its_sender() {
         let mut bench = Bench::new();
@@ -237,7 +239,7 @@ mod tests {
         );
     }
 
-    // BOLT-03, BOLT-05
+    // BOLT-03, BOLT-05: ramp-up tokens
     #[test]
     fn packets_of_last_windows_leave_tokens_for_others() {
         let mut bench = Bench::new();
@@ -252,16 +254,17 @@ mod tests {
         );
     }
 
-    // BOLT-04, BOLT-05
+    // BOLT-04, BOLT-05: spare capacity
     #[test]
     fn spare_capacity_lets_windows_grow_by_as_many_packets() {
         let mut bench = Bench::new();
-        // 1 us at 100 Gb/s are 12 500 B, limited to 3000. Then 1000 B for each packet and token.
+        // In 1 µs, 100 Gb/s are 12 500 B, limited to 3000 B. The packet uses 1000 B of capacity and
+        // 1000 B as a token.
         assert_eq!(bench.join(US, 0, ramp::INCREASE).0, ramp::INCREASE);
         let left = bench.join(US, 0, ramp::INCREASE).0;
         assert_eq!(left, ramp::INCREASE, "2000 B less a packet");
         assert_eq!(bench.join(US, 0, ramp::INCREASE).0, 0);
-        // The port was overloaded by 1000 B, which must be compensated first.
+        // The port is overloaded by 1000 B, which the next capacity must compensate first.
         let full_ps = 80_000;
         assert_eq!(bench.join(US + 2 * full_ps, 0, ramp::INCREASE).0, 0);
         assert_eq!(

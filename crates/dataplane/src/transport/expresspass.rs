@@ -1,5 +1,5 @@
-//! ExpressPass: a sender requests credits. The receiver sends them at a rate that it adapts to the
-//! share of credits that return as data. Each credit permits one data packet
+//! ExpressPass: a sender requests credits from the receiver. The receiver sends credits at a rate
+//! that it adapts to the share of credits that return as data. Each credit permits one data packet
 //! (`specs/expresspass.md`).
 
 mod config;
@@ -25,15 +25,15 @@ use feedback::Incoming;
 use pacing::Port;
 use sender::{Job, Outgoing};
 
-/// State that each step can use.
+/// Context of all steps of ExpressPass: clock, packets, timers and configuration of the NIC.
 type Context<'a, S> = super::Context<'a, S, ExpressPassConfig>;
 
-/// Class of credits.
-// XP-01
+/// Traffic class of credits.
+// XP-01: credits have their own class
 const CREDIT_CLASS: u8 = CONTROL_CLASS;
 
-/// A timer of the NIC. Timers that expire at the same time are handled in the order of this type.
-// NIC-06
+/// A timer of the NIC. Timers with the same expiry are handled in the order of this type.
+// NIC-06: order at the same time
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Timer {
     /// The sender of a flow has received no frame for the timeout.
@@ -46,10 +46,10 @@ enum Timer {
 #[derive(Debug)]
 pub struct ExpressPass {
     outgoing: Slots<Outgoing>,
-    /// Ended flows: a time until which further credits need no stop request, and the interval
-    /// between two stop requests.
+    /// Ended flows: the time until which further credits cause no stop request, and the minimum
+    /// interval between two stop requests.
     ended: MixedMap<u32, (Time, Time)>,
-    /// Per port and class: slot and number of the flow, and the frame to send.
+    /// Frames to send per port and class: slot and ID of the flow, and the frame.
     jobs: Turns<VecDeque<(FlowSlot, u32, Job)>>,
     incoming: IncomingFlows<Incoming>,
     ports: Vec<Port>,
@@ -68,7 +68,7 @@ impl Transport for ExpressPass {
         }
     }
 
-    // XP-14
+    // XP-14: request for credits
     fn start<S: Sink>(&mut self, cx: &mut Context<'_, S>, start: &FlowStart) {
         self.begin(cx, start);
         self.schedule_call(cx);
@@ -81,7 +81,7 @@ impl Transport for ExpressPass {
         id: PacketId,
         arena: &mut Arena,
     ) {
-        // Credits due at this instant are created after all arrivals (ENG-03).
+        // Credits that are due now are created after all arrivals (ENG-03).
         self.catch_up(cx, cx.now);
         let (packet, cold) = (*arena.hot(id), *arena.cold(id));
         match packet.kind() {
@@ -151,7 +151,7 @@ impl Transport for ExpressPass {
         self.catch_up(cx, cx.now + 1);
     }
 
-    // LNK-28: queued credits are lost.
+    // LNK-28: a failed link loses the queued credits.
     fn link<S: Sink>(&mut self, cx: &mut Context<'_, S>, port: u16) {
         self.catch_up(cx, cx.now);
         let credits = &mut self.ports[port as usize].credits.waiting;

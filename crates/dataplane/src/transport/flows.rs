@@ -1,4 +1,5 @@
-//! Flows of receiver-driven transports at both ends, and the order in which they send.
+//! State of flows that all receiver-driven transports share, at the sender and the receiver, and
+//! the order in which flows send.
 
 use std::collections::VecDeque;
 
@@ -13,7 +14,7 @@ use crate::shaping::Bucket;
 use crate::sink::Sink;
 use crate::units::Time;
 
-/// Flows by slot number. Slots of removed flows are reused.
+/// Flows by slot index. Slots of removed flows are reused.
 #[derive(Debug)]
 pub(crate) struct Slots<T> {
     places: Vec<Option<(u32, T)>>,
@@ -43,7 +44,7 @@ impl<T> Slots<T> {
         }
     }
 
-    /// Returns the flow in a slot if its number is `flow`.
+    /// Returns the flow in a slot if its ID is `flow`, because the slot may have been reused.
     pub fn get_mut(&mut self, slot: FlowSlot, flow: u32) -> Option<&mut T> {
         match self.places.get_mut(slot.index()) {
             Some(Some((number, value))) if *number == flow => Some(value),
@@ -62,8 +63,8 @@ impl<T> Slots<T> {
     }
 }
 
-/// Flows that have packets to send, in one list per port and class. The transport chooses the type
-/// of list.
+/// Flows that have packets to send: one list per port and class. Each transport chooses the type of
+/// the list.
 #[derive(Debug)]
 pub(crate) struct Turns<L> {
     lists: Vec<L>,
@@ -82,12 +83,12 @@ impl<L: Clone + Default> Turns<L> {
         &mut self.lists[port as usize * self.classes + class as usize]
     }
 
-    /// Returns the list of a flow.
+    /// Returns the list that contains a flow while it has packets to send.
     pub fn of_flow(&mut self, frames: &Frames, start: &FlowStart) -> &mut L {
         self.of(start.port, frames.data_class + start.class)
     }
 
-    /// Returns the data classes whose lists at a port are not empty, as a bit set.
+    /// Returns the data classes with a nonempty list at a port, as a bit set.
     pub fn filled(&self, frames: &Frames, port: u16, is_empty: impl Fn(&L) -> bool) -> ClassSet {
         let first = port as usize * self.classes;
         (frames.data_class as usize..self.classes)
@@ -96,15 +97,15 @@ impl<L: Clone + Default> Turns<L> {
     }
 }
 
-/// The packets of a flow at its sender. Lost packets are sent first, then new ones in order.
+/// Packets of a flow at its sender. Lost packets are sent first, then new packets in order.
 #[derive(Debug)]
 pub(crate) struct Packets {
     pub start: FlowStart,
-    /// Number of packets of the flow.
+    /// Number of packets in the flow.
     pub total: u32,
-    /// Number of the next new packet.
+    /// Number of the next packet that is sent for the first time.
     pub next: u32,
-    /// Packets to be sent again.
+    /// Numbers of the packets to be sent again.
     pub lost: VecDeque<u32>,
     /// All packets below this number have been sent at least once.
     reached: u32,
@@ -123,13 +124,13 @@ impl Packets {
         }
     }
 
-    /// True if there is a lost packet, or a new one below `end`.
+    /// Returns true if a lost packet, or a new packet below number `end`, remains to be sent.
     pub fn is_left(&self, end: u32) -> bool {
         !self.lost.is_empty() || self.next < end
     }
 
-    /// Returns the number of the packet that is sent next, and counts it as sent. New packets have
-    /// numbers below `end`.
+    /// Returns the number of the packet that is sent next, and counts this packet as sent. New
+    /// packets are sent only below number `end`.
     pub fn take(&mut self, end: u32) -> Option<u32> {
         if let Some(psn) = self.lost.pop_front() {
             return Some(psn);
@@ -141,14 +142,14 @@ impl Packets {
         Some(self.next - 1)
     }
 
-    /// Adds a packet that has been sent and that the receiver misses, once.
+    /// Adds a packet to the lost packets if it has been sent and is not in the list yet.
     pub fn add_lost(&mut self, psn: u32) {
         if psn < self.next && !self.lost.contains(&psn) {
             self.lost.push_back(psn);
         }
     }
 
-    /// Builds a data packet that is sent now, and counts it.
+    /// Builds a data packet that is sent now, and counts it in the counters of the NIC.
     pub fn build<S, P>(
         &mut self,
         cx: &mut Context<'_, S, P>,
@@ -166,8 +167,8 @@ impl Packets {
         (hot, cold)
     }
 
-    /// Passes the state of the flow to `visit`. The packets below `acked` have arrived, and `why`
-    /// is the reason why it does not send.
+    /// Passes the state of the flow to `visit`. `acked`: all packets below this number have
+    /// arrived. `why`: the reason why the flow does not send.
     pub fn visit(
         &self,
         frames: &Frames,
@@ -181,13 +182,13 @@ impl Packets {
     }
 }
 
-/// Frames that wait at a port of a receiver for their pace: credits or pulls. `T` describes a
-/// frame.
+/// Control frames of a receiver (credits or pulls) that are queued at a port and paced by a token
+/// bucket. `T` identifies a frame.
 #[derive(Debug)]
 pub(crate) struct Paced<T> {
     pub waiting: VecDeque<T>,
     pub bucket: Bucket,
-    /// True if a timer for the bucket is set.
+    /// True if a timer for the token bucket is set.
     pub has_timer: bool,
 }
 
@@ -200,13 +201,13 @@ impl<T> Paced<T> {
         }
     }
 
-    /// True if a frame may be sent now.
+    /// Returns true if a frame is queued and the token bucket permits it now.
     pub fn is_ready(&self, now: Time) -> bool {
         !self.waiting.is_empty() && self.bucket.opens_ps() <= now
     }
 
-    /// Starts the port if a frame may be sent now. Otherwise returns the time of the timer that the
-    /// caller must set.
+    /// Starts the port if a frame may be sent now. Otherwise returns the expiry of the timer that
+    /// the caller must set; `None` if no timer is needed.
     pub fn resume<S: Sink>(&mut self, now: Time, port: u16, sink: &mut S) -> Option<Time> {
         if self.is_ready(now) {
             sink.kick(port);
@@ -219,8 +220,8 @@ impl<T> Paced<T> {
 }
 
 impl Arrivals {
-    /// Records a data packet of a flow whose packets below `expected` have all arrived. Raises
-    /// `expected`, counts the packet, and returns true if it is new.
+    /// Records a data packet of a flow whose packets below `expected` have all arrived. Updates
+    /// `expected`, counts the packet, and returns true if the packet is new.
     pub(super) fn record(
         &mut self,
         counters: &mut NicCounters,

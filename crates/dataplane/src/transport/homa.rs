@@ -1,6 +1,6 @@
-//! Homa: a message first sends a window without grants, at a priority that depends on its size. The
-//! receiver grants the rest to the messages with the fewest remaining bytes, at priorities that it
-//! selects (`specs/homa.md`).
+//! Homa: a message first sends a window of unscheduled packets, at a priority that depends on its
+//! size. The receiver grants the remaining bytes to the messages with the fewest remaining bytes,
+//! at priorities that the receiver selects (`specs/homa.md`).
 
 mod config;
 mod receiver;
@@ -22,11 +22,11 @@ pub use config::{HomaConfig, MAX_LEVELS};
 use receiver::Incoming;
 use sender::Outgoing;
 
-/// State that each step can use.
+/// Context of all steps of Homa: clock, packets, timers and configuration of the NIC.
 type Context<'a, S> = super::Context<'a, S, HomaConfig>;
 
-/// A message with packets to send, ordered by remaining bytes and then by flow number.
-// HOM-02
+/// A message that has packets to send, ordered by remaining bytes and then by flow ID.
+// HOM-02: shortest remaining bytes first
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Next {
     remaining: u64,
@@ -34,12 +34,13 @@ struct Next {
     slot: FlowSlot,
 }
 
-/// The timeout of a message. Timers that expire at the same time are in the order of flow numbers.
-// NIC-06
+/// The timeout of a message. Timers that expire at the same time are handled in the order of flow
+/// IDs.
+// NIC-06: order at the same time
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Timeout {
     flow: u32,
-    /// Slot of a message that is sent here; `None` for one that is received.
+    /// Slot of the message at its sender; `None` at its receiver.
     slot: Option<FlowSlot>,
 }
 
@@ -50,9 +51,9 @@ pub struct Homa {
     /// Messages with packets to send, per port and class.
     ready: Turns<BinaryHeap<Reverse<Next>>>,
     incoming: IncomingFlows<Incoming>,
-    /// Per port: remaining bytes and numbers of incoming messages that are not fully granted, the
-    /// one with the fewest remaining bytes first.
-    // HOM-06
+    /// Incoming messages that are not fully granted, per port: (remaining bytes, flow ID), in
+    /// ascending order.
+    // HOM-06: order of grants
     ungranted: Vec<Vec<(u64, u32)>>,
     timers: Timers<Timeout>,
 }

@@ -1,6 +1,6 @@
-//! NDP: a flow first sends a window without waiting. Each packet that arrives, complete or trimmed
-//! to a header, makes the receiver send one pull, at the rate of its link. Each pull permits one
-//! more packet (`specs/ndp.md`).
+//! NDP: a flow first sends a window without permission. For each packet that arrives, complete or
+//! trimmed to a header, the receiver sends one pull. Pulls are paced at the rate of the receiver's
+//! link. Each pull permits one more packet (`specs/ndp.md`).
 
 mod config;
 mod receiver;
@@ -21,7 +21,7 @@ pub use config::NdpConfig;
 use receiver::{Incoming, pulls};
 use sender::Outgoing;
 
-/// State that each step can use.
+/// Context of all steps of NDP: clock, packets, timers and configuration of the NIC.
 type Context<'a, S> = super::Context<'a, S, NdpConfig>;
 
 /// A timer of the NIC.
@@ -29,7 +29,7 @@ type Context<'a, S> = super::Context<'a, S, NdpConfig>;
 enum Timer {
     /// The sender of a flow has received no reply for the timeout.
     Timeout { flow: u32, slot: FlowSlot },
-    /// A port may send its next pull.
+    /// The pull pacer of a port permits the next pull.
     Pull { port: u16 },
 }
 
@@ -40,7 +40,7 @@ pub struct Ndp {
     /// Flows that may send, in round-robin order, per port and class.
     rings: Turns<VecDeque<(FlowSlot, u32)>>,
     incoming: IncomingFlows<Incoming>,
-    /// Per port: the pulls to send, by flow. Each flow is in the list at most once.
+    /// Pulls to send per port, by flow ID. The list contains each flow at most once.
     pulls: Vec<Paced<u32>>,
     timers: Timers<Timer>,
 }

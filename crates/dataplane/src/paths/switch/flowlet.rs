@@ -1,5 +1,5 @@
-//! Flowlets: the packets of a flow keep their port until a pause, and then take the least loaded
-//! port.
+//! Flowlets: the packets of a flow use the same port until the flow has a gap. After the gap, the
+//! flow uses the least loaded port.
 
 use super::{Context, EqualPorts, Policy};
 use crate::hash::{below, mix32};
@@ -11,10 +11,11 @@ crate::params! {
     /// Parameters of flowlets.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct FlowletConfig {
-        /// A flow keeps its port until no packet of it arrives for longer than this.
+        /// Time without packets after which a flow may change its port.
         pub gap_ps: Time = Param::time("gap", NS)
             .default("\"100us\"", "PRE-161", "100 µs (ConWeave's authors' code, for CONGA and LetFlow)"),
-        /// Entries of the flowlet table of a switch; flows with equal hashes share one.
+        /// Number of entries of a switch's flowlet table. Flows whose hashes select the same entry
+        /// share its port.
         pub entries: u32 = Param::count("entries", 1, 1_000_000)
             .default("4096", "PRE-161", "our choice: more than the flows that cross a switch at a time"),
     }
@@ -23,7 +24,7 @@ crate::params! {
 /// State of the flowlets that share an entry of the table.
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry {
-    /// Arrival of the last packet plus 1; 0 before the first packet.
+    /// Arrival time of the last packet, in ps, plus 1; 0 before the first packet.
     last_ps: Time,
     /// Egress port of the current flowlet.
     port: u16,

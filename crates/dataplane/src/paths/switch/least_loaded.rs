@@ -1,10 +1,11 @@
-//! Least loaded: each packet takes the port with the fewest queued bytes.
+//! Least loaded: each packet uses the equal-cost port with the fewest queued bytes.
 
 use super::{Context, EqualPorts, Policy};
 use crate::packet::Packet;
 
 crate::params! {
-    /// Policy that sends each packet to the least loaded port. It has neither parameters nor state.
+    /// Policy that sends each packet to the least loaded equal-cost port, without parameters or
+    /// state.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct LeastLoaded;
 }

@@ -1,4 +1,4 @@
-//! Parameters of ExpressPass, and what it needs of the other axes of a scheme.
+//! Parameters of ExpressPass, and its requirements on the other parts of a scenario's scheme.
 
 use super::ExpressPass;
 use crate::declaration::Around;
@@ -8,62 +8,62 @@ use crate::requirements::{CreditQueue, SwitchRequirements};
 use crate::transport::{Acted, Declared, timeout};
 use crate::units::Time;
 
-/// ExpressPass (`specs/expresspass.md`).
+/// Configuration of ExpressPass (`specs/expresspass.md`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ExpressPassConfig {
-    /// First rate of a flow's credits, as a share of the link's.
+    /// Initial credit rate of a flow, relative to the credit rate of its link.
     pub alpha: f64,
-    /// First weight of the highest rate in an increase.
+    /// Initial weight of the maximum rate in an increase.
     pub w_init: f64,
-    /// Largest weight.
+    /// Largest weight of the maximum rate.
     pub w_max: f64,
-    /// Smallest weight.
+    /// Smallest weight of the maximum rate.
     pub w_min: f64,
-    /// Share of credits that may be lost.
+    /// Share of lost credits up to which the rate increases.
     pub target_loss: f64,
-    /// Largest random change of the gap between two credits, as a share of the gap.
+    /// Largest random change of the gap between two credits, relative to the gap.
     pub jitter: f64,
-    /// The NIC's own queue of credits.
+    /// The credit queue of the NIC.
     pub queue: CreditQueue,
-    /// Time without a frame after which a sender requests credits again, in ps.
+    /// Time without a received frame after which a sender requests credits again, in ps.
     pub timeout_ps: Time,
 }
 
 crate::params! {
-    /// The table of a scenario.
+    /// Table `[scheme.expresspass]` of a scenario.
     #[derive(Debug)]
     pub struct ExpressPassParams {
-        /// First rate of a flow's credits, as a share of the link's.
+        /// Initial credit rate of a flow, relative to the credit rate of its link.
         alpha: f64 = Param::number("alpha", 0.001, 1.0)
             .default("0.5", "PRE-143", "first rate, of the link's credits (BFC paper 6.2.1)"),
-        /// First weight of the highest rate in an increase.
+        /// Initial weight of the maximum rate in an increase.
         w_init: f64 = Param::number("w_init", 0.0001, 1.0)
             .default("0.0625", "PRE-143", "first weight of an increase (BFC paper 6.2.1)"),
-        /// Largest weight.
+        /// Largest weight of the maximum rate.
         w_max: f64 = Param::number("w_max", 0.001, 1.0)
             .default("0.5", "PRE-143", "(ExpressPass paper 3.2)"),
-        /// Smallest weight.
+        /// Smallest weight of the maximum rate.
         w_min: f64 = Param::number("w_min", 0.0001, 1.0)
             .default("0.01", "PRE-143", "(ExpressPass paper 3.2)"),
-        /// Share of credits that may be lost.
+        /// Share of lost credits up to which the rate increases.
         target_loss: f64 = Param::number("target_loss", 0.0, 0.9)
             .default("0.1", "PRE-143", "share of credits that may be lost (ExpressPass paper 3.2)"),
-        /// Each gap between two credits is this share of it longer or shorter at most.
+        /// Largest random change of the gap between two credits, relative to the gap.
         jitter: f64 = Param::number("jitter", 0.0, 0.9)
             .default("0.1", "PRE-144", "of the gap between two credits, either way, our choice"),
-        /// Bytes of a credit; credits get credit / (credit + frame) of each link.
+        /// Size of a credit. Credits use credit / (credit + frame) of the rate of each link.
         credit_bytes: u16 = Param::size("credit", 1, 1_518)
             .default("\"84B\"", "PRE-141", "smallest frame with preamble and gap (ExpressPass paper 3.1)"),
-        /// Bytes of the frame that a credit lets go; `"full"`: the largest.
+        /// Size of the frame that a credit permits; `"full"`: the largest frame.
         frame_bytes: Option<u16> = Param::size("frame", 64, 17_000).or(&["full"])
             .default("\"full\"", "PRE-141", "what a credit lets go, 1538 bytes here (ExpressPass paper 3.1)"),
-        /// Credits that may wait at a port.
+        /// Number of credits that may wait at a port.
         limit: u16 = Param::count("buffer", 1, 10_000)
             .default("16", "PRE-142", "credits that may wait at a port (BFC paper 6.2.1)"),
-        /// Credits that may leave at once after a silence.
+        /// Number of credits that a port may send without a gap after an idle time.
         burst: u16 = Param::count("burst", 1, 1_000)
             .default("2", "PRE-144", "credits that may leave at once (ExpressPass paper 3.1)"),
-        /// Silence after which something is sent or requested again.
+        /// Time without a received frame after which a frame or request is sent again.
         timeout_ps: Time = timeout("\"10ms\"", "PRE-145", "a sender that hears nothing asks again, our choice"),
     }
 }

@@ -5,20 +5,20 @@ use crate::packet::Cold;
 use crate::replies::Peer;
 use crate::units::Time;
 
-/// The result of one feedback period.
+/// Measurements of one feedback period (a round trip) of a flow.
 #[derive(Clone, Copy, Debug)]
 struct Period {
-    /// Lost credits, as a share of the credits whose data arrived or were found lost.
+    /// Lost credits / (lost credits + credits whose data arrived).
     loss: f64,
-    /// Rate of the credits that came back as data, as a share of the link's credits.
+    /// Rate of the credits whose data arrived, relative to the credit rate of the link.
     delivered: f64,
 }
 
-/// Credit rate of one flow, as a share of the link's credits.
+/// Credit rate of one flow, relative to the credit rate of the link.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Feedback {
     pub rate: f64,
-    /// Weight of the highest rate in an increase.
+    /// Weight of the maximum rate in an increase.
     w: f64,
     /// True if the last change was an increase.
     increased: bool,
@@ -33,7 +33,7 @@ impl Feedback {
         }
     }
 
-    /// Adjusts the rate at the end of a period. The rate never falls below `least`.
+    /// Changes the rate at the end of a feedback period. The rate stays at least `least`.
     // XP-10: parameters; XP-11: increase; XP-12: decrease
     fn update(&mut self, config: &ExpressPassConfig, period: Period, least: f64) {
         let beyond = 1.0 + config.target_loss;
@@ -45,7 +45,7 @@ impl Feedback {
             self.rate = (1.0 - self.w) * self.rate + self.w * beyond;
         } else {
             self.increased = false;
-            // XP-12: start from the rate of delivered credits
+            // XP-12: decrease from the rate of the credits whose data arrived
             self.rate = self.rate.min(period.delivered * beyond);
             self.w = (self.w / 2.0).max(config.w_min);
         }
@@ -53,31 +53,33 @@ impl Feedback {
     }
 }
 
-/// A flow at its receiver.
+/// State of a flow at its receiver.
 #[derive(Debug)]
 pub(super) struct Incoming {
     pub peer: Peer,
     pub packets: u32,
     /// All packets below this number have arrived.
     pub expected: u32,
-    /// All packets below this number have arrived or were reported as missing.
+    /// All packets below this number have arrived or were reported missing.
     pub seen: u32,
-    /// Time at which the last byte arrived.
+    /// Arrival time of the last byte; `None` before.
     pub done_ps: Option<Time>,
     pub feedback: Feedback,
-    /// Number of the next credit.
+    /// Sequence number of the next credit.
     pub next_credit: u32,
-    /// Number of the credit whose data is expected next.
+    /// Sequence number of the credit whose data is expected next.
     next_echo: u32,
-    /// Credits whose data arrived in this period, after the instant at which it began.
+    /// Number of credits whose data arrived in this period, without data at the start of the
+    /// period.
     delivered: u32,
-    /// Credits that were found lost in this period.
+    /// Number of credits that were found lost in this period.
     lost: u32,
-    /// Smoothed time from sending a credit to receiving its data. 0: no data has arrived.
+    /// Smoothed time from sending a credit to the arrival of its data, in ps; 0 before the first
+    /// data.
     rtt_ps: Time,
-    /// Time at which the period began.
+    /// Start time of the feedback period.
     period_ps: Time,
-    /// Time at which data of a credit last arrived.
+    /// Time of the last arrival of data for a credit.
     heard_ps: Time,
 }
 
@@ -101,7 +103,7 @@ impl Incoming {
         }
     }
 
-    /// Returns the smallest rate: one credit per round trip.
+    /// Returns the smallest rate, relative to the link's credit rate: one credit per round trip.
     // XP-12
     fn least(&self, gap_ps: Time) -> f64 {
         if self.rtt_ps == 0 {
@@ -110,8 +112,8 @@ impl Incoming {
         (gap_ps as f64 / self.rtt_ps as f64).min(1.0)
     }
 
-    /// Processes a data packet that a credit permitted.
-    // XP-11: a period is a round trip; XP-13: skipped numbers are losses
+    /// Processes a data packet and the credit number in it.
+    // XP-11: a period is a round trip; XP-13: credits with skipped numbers are lost
     pub fn echo(&mut self, now: Time, cold: &Cold, config: &ExpressPassConfig, gap_ps: Time) {
         let rtt_ps = now - cold.stamp.credit_sent_ps();
         self.heard_ps = now;
@@ -139,7 +141,7 @@ impl Incoming {
         }
     }
 
-    /// Treats all credits as lost if no data arrived for two round trips.
+    /// Treats all credits in flight as lost if no data has arrived for two round trips.
     // XP-13
     pub fn watch(&mut self, now: Time, config: &ExpressPassConfig, gap_ps: Time) {
         let since_ps = self.period_ps.max(self.heard_ps);
@@ -179,13 +181,13 @@ mod tests {
         f.update(&CONFIG, Period { loss, delivered }, least);
     }
 
-    // XP-10, XP-11, XP-12
+    // XP-10, XP-11, XP-12: increases and decreases
     #[test]
     fn feedback_follows_its_rules() {
         let mut f = Feedback::new(&CONFIG);
         assert_eq!((f.rate, f.w), (0.5, 0.0625));
         update(&mut f, 0.1, 0.45, 0.0);
-        // The first increase keeps w. The second moves it half way to w_max.
+        // The first increase keeps the weight w. The second increase moves w halfway to w_max.
         assert!((f.rate - (0.9375 * 0.5 + 0.0625 * 1.1)).abs() < 1e-12);
         assert_eq!(f.w, 0.0625);
         let before = f.rate;
@@ -195,13 +197,13 @@ mod tests {
         update(&mut f, 0.5, 0.3, 0.0);
         assert!((f.rate - 0.3 * 1.1).abs() < 1e-12);
         assert_eq!(f.w, 0.140_625);
-        // Losses of credits that were sent before the decrease do not decrease the rate again.
+        // Lost credits that were sent before the decrease do not cause another decrease.
         update(&mut f, 0.5, 0.3, 0.0);
         assert!((f.rate - 0.3 * 1.1).abs() < 1e-12);
         // A decrease never raises the rate.
         update(&mut f, 0.5, 0.9, 0.0);
         assert!((f.rate - 0.3 * 1.1).abs() < 1e-12);
-        // After a decrease the next increase is a first one again.
+        // The first increase after a decrease keeps the weight w.
         let w = f.w;
         update(&mut f, 0.0, 0.3, 0.0);
         assert_eq!(f.w, w);
@@ -211,7 +213,7 @@ mod tests {
         assert_eq!((f.rate, f.w), (0.02, 0.01), "both have a minimum");
     }
 
-    // XP-11: without loss the rate approaches 110 % of the link's credits.
+    // XP-11: without losses the rate approaches 110 % of the credit rate of the link.
     #[test]
     fn an_empty_link_is_asked_for_a_little_more_than_it_takes() {
         let mut f = Feedback::new(&CONFIG);
@@ -234,7 +236,7 @@ mod tests {
         flow.echo(now, &cold, &CONFIG, GAP_PS);
     }
 
-    // XP-12, XP-13
+    // XP-12, XP-13: skipped credit numbers, and feedback periods
     #[test]
     fn credits_that_are_passed_by_were_lost_and_a_round_trip_is_a_period() {
         let mut flow = incoming();
@@ -245,14 +247,14 @@ mod tests {
         echo(&mut flow, 9_500_000, 2, 1_500_000);
         assert_eq!((flow.delivered, flow.lost), (1, 3), "a late one is ignored");
         assert_eq!(flow.feedback.rate, 0.5);
-        // The period ends. Credits 4 and 5 were delivered in its 8 us.
+        // The feedback period ends. The data of credits 4 and 5 arrived in its 8 µs.
         echo(&mut flow, 16_000_000, 5, 8_000_000);
         assert_eq!((flow.delivered, flow.lost), (0, 0));
         let delivered = 2.0 * GAP_PS as f64 / 8e6;
         assert!((flow.feedback.rate - delivered * 1.1).abs() < 1e-12);
     }
 
-    // XP-12, XP-13
+    // XP-12, XP-13: two round trips without data
     #[test]
     fn silence_for_two_round_trips_is_loss_of_all() {
         let mut flow = incoming();
@@ -264,9 +266,9 @@ mod tests {
         flow.watch(31_999_999, &CONFIG, GAP_PS);
         assert_eq!(flow.feedback.rate, rate);
         flow.watch(32_000_000, &CONFIG, GAP_PS);
-        // One credit in a round trip of 8 us, in which the link could send 61.7.
+        // One credit per round trip of 8 µs, in which the link could send 61.7 credits.
         assert!((flow.feedback.rate - 129_760.0 / 8e6).abs() < 1e-9);
-        // A single reply in a period does not prevent the decrease.
+        // One data packet in a period does not prevent the decrease.
         echo(&mut flow, 33_000_000, 2, 25_000_000);
         flow.feedback.rate = 0.5;
         flow.watch(48_999_999, &CONFIG, GAP_PS);

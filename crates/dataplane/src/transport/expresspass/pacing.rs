@@ -1,9 +1,10 @@
 //! Pacing of credits by the receiver: when the next credit of each flow is due, and whether the
-//! queue of its port has room for it.
+//! credit queue of its port has room for it.
 //!
-//! A credit has no effect before it leaves its port. So a credit that is due while others are
-//! queued needs no event. Due credits are created when a credit leaves or when a packet changes a
-//! flow, one by one in the order of time. The result equals that of one event per credit.
+//! A credit has no effect before it leaves its port. So a credit that is due while other credits
+//! are queued needs no event. Due credits are created later: when a credit leaves, or when a packet
+//! changes a flow. They are created one by one in the order of their due times, so the result
+//! equals that of one event per credit.
 
 use super::{CREDIT_CLASS, Context, ExpressPass, ExpressPassConfig, Timer};
 use crate::packet::{Arena, Kind, Packet, PacketId};
@@ -17,11 +18,11 @@ use crate::units::{NEVER, Rate, Time};
 #[derive(Debug)]
 pub(super) struct Port {
     pub gap_ps: Time,
-    /// Queued credits: flow, and number of the credit.
+    /// Queued credits: flow ID and sequence number.
     pub credits: Paced<(u32, u32)>,
-    /// Time of the next credit of each flow that receives credits. Credits of one instant are in
-    /// the order of flow numbers.
-    // NIC-06
+    /// Time of the next credit of each flow that receives credits. Credits that are due at the same
+    /// time are in the order of flow IDs.
+    // NIC-06: order at the same time
     pub due: Timers<u32>,
 }
 
@@ -50,8 +51,8 @@ impl ExpressPass {
         }
     }
 
-    /// Creates the credit of a flow that is the next due one of its port. It is queued at the NIC
-    /// if the queue has room, else dropped.
+    /// Creates the credit that is due first at a port. The credit is queued at the NIC if the queue
+    /// has room; otherwise it is dropped.
     // XP-03, XP-10, XP-18
     fn make_credit<S: Sink>(
         &mut self,
@@ -69,7 +70,7 @@ impl ExpressPass {
             && done_ps + config.timeout_ps <= at
         {
             port.due.pop();
-            return self.incoming.end(number, done_ps); // XP-22
+            return self.incoming.end(number, done_ps); // XP-22: the flow is complete
         }
         let credit = flow.next_credit;
         flow.next_credit += 1;
@@ -85,8 +86,8 @@ impl ExpressPass {
         port.due.postpone(at + (gap_ps as Time).max(1));
     }
 
-    /// Schedules the next call: at the next timer, or at the next due credit of a port without
-    /// queued credits.
+    /// Schedules the next call of the NIC: at its next timer, or at the next due credit of a port
+    /// without queued credits.
     // XP-19
     pub(super) fn schedule_call<S: Sink>(&self, cx: &mut Context<'_, S>) {
         let timer = self.timers.first().map_or(NEVER, |(at, _)| at);
@@ -98,7 +99,7 @@ impl ExpressPass {
         }
     }
 
-    /// Starts a port whose next credit may be sent, else sets a timer for it.
+    /// Starts a port that may send its next credit. Otherwise sets a timer for it.
     pub(super) fn await_bucket<S: Sink>(&mut self, cx: &mut Context<'_, S>, port: u16) {
         let credits = &mut self.ports[port as usize].credits;
         if let Some(at) = credits.resume(cx.now, port, cx.sink) {

@@ -1,5 +1,5 @@
-//! The ExpressPass receiver: it sends credits to flows until they are complete, and reports missing
-//! packets.
+//! The ExpressPass receiver: it sends credits to each flow until the flow is complete, and reports
+//! missing packets.
 
 use super::feedback::Incoming;
 use super::{Context, ExpressPass};
@@ -35,7 +35,7 @@ impl ExpressPass {
         }
     }
 
-    /// Handles a stop request: the sender has no packets left to send.
+    /// Handles a stop request, which means that the sender has no packets left to send.
     // XP-17, XP-20
     pub(super) fn receive_stop<S: Sink>(
         &mut self,
@@ -91,7 +91,7 @@ impl ExpressPass {
         } else {
             arena.free(id);
         }
-        // XP-20: data of a flow arrive in order, so skipped packets are lost.
+        // XP-20: the data of a flow arrive in order, so skipped packets are lost.
         for psn in missing {
             report_missing(cx, port, &peer, psn, arena);
         }
@@ -115,7 +115,7 @@ fn report_missing<S: Sink>(
     cx.send(port, frame, arena);
 }
 
-/// Sends an arrived packet back as the ACK of a complete flow with `packets` packets.
+/// Sends an ACK for the whole flow of `packets` packets, in reply to an arrived packet.
 fn acknowledge<S: Sink>(
     cx: &mut Context<'_, S>,
     (port, id): (u16, PacketId),

@@ -10,15 +10,15 @@ use crate::transport::{Packets, data_packet};
 use crate::units::Time;
 use crate::wait::Wait;
 
-/// A flow at its sender.
+/// State of a flow at its sender.
 #[derive(Debug)]
 pub(super) struct Outgoing {
     pub packets: Packets,
-    /// All packets below this number have arrived, according to the credits.
+    /// All packets below this number have arrived, as credits report.
     pub acked: u32,
-    /// Packets that credits permit and that have not been sent yet.
+    /// Number of packets that credits permit and that have not been sent yet.
     permitted: u32,
-    /// True if a request for credits is queued.
+    /// True if a request for credits is queued at the port.
     has_request: bool,
     /// Time of the last frame received for this flow.
     last_frame_ps: Time,
@@ -26,14 +26,15 @@ pub(super) struct Outgoing {
     stopped_ps: Option<Time>,
 }
 
-/// Frames of a flow that are to be sent, in the order in which they were created.
+/// A frame that a flow must send.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Job {
-    /// A request for credits.
+    /// A request to the receiver to send credits.
     Ask,
-    /// A request to stop sending credits.
+    /// A request to the receiver to stop sending credits.
     Stop,
-    /// A data packet, permitted by the credit with this number, which was sent at `credit_ps`.
+    /// A data packet. `credit` is the sequence number of the credit that permits it, and the
+    /// receiver sent this credit at `credit_ps`.
     Data {
         psn: u32,
         credit: u32,
@@ -42,7 +43,7 @@ pub(super) enum Job {
 }
 
 impl ExpressPass {
-    /// Starts a flow: it requests credits.
+    /// Starts a flow by a request for credits.
     // XP-14
     pub(super) fn begin<S: Sink>(&mut self, cx: &mut Context<'_, S>, start: &FlowStart) {
         let flow = Outgoing {
@@ -61,7 +62,7 @@ impl ExpressPass {
         self.timers.add(at, Timer::Timeout { flow, slot });
     }
 
-    /// Queues a frame of an outgoing flow.
+    /// Queues a frame of a flow at its sender.
     fn queue_job<S: Sink>(
         &mut self,
         cx: &mut Context<'_, S>,
@@ -75,7 +76,7 @@ impl ExpressPass {
     }
 
     /// Handles a credit.
-    // XP-14, XP-15
+    // XP-14, XP-15: a credit permits one packet
     pub(super) fn receive_credit<S: Sink>(
         &mut self,
         cx: &mut Context<'_, S>,
@@ -85,8 +86,8 @@ impl ExpressPass {
     ) {
         let (packet, cold) = (*arena.hot(id), *arena.cold(id));
         let Some(flow) = self.outgoing.get_mut(cold.slot, packet.flow) else {
-            // XP-16: the flow has ended. Credits that were in flight when the stop was sent are
-            // ignored. A later credit means that the stop was lost, so it is repeated.
+            // XP-16: the flow has ended. Credits that were in flight when the stop request was sent
+            // are ignored. A later credit means that the stop request was lost, so it is repeated.
             cx.counters.driven.credits_wasted += 1;
             let Some((until, period_ps)) = self.ended.get_mut(&packet.flow) else {
                 return arena.free(id);
@@ -113,7 +114,7 @@ impl ExpressPass {
         let start = flow.packets.start;
         let Some(psn) = flow.packets.take(flow.packets.total) else {
             cx.counters.driven.credits_wasted += 1;
-            // XP-16
+            // XP-16: repeat a stop request after two round trips
             let long_ago = |at: Time| cx.now - at >= 2 * start.path.base_rtt_ps;
             if flow.stopped_ps.is_none_or(long_ago) {
                 flow.stopped_ps = Some(cx.now);
@@ -133,11 +134,11 @@ impl ExpressPass {
         flow.stopped_ps = over.then_some(cx.now);
         self.queue_job(cx, &start, cold.slot, job);
         if over {
-            self.queue_job(cx, &start, cold.slot, Job::Stop); // XP-15
+            self.queue_job(cx, &start, cold.slot, Job::Stop); // XP-15: no packet left
         }
     }
 
-    /// Handles a NACK: the receiver misses a packet.
+    /// Handles a NACK, by which the receiver reports a missing packet.
     // XP-20
     pub(super) fn receive_nak<S: Sink>(
         &mut self,
@@ -166,7 +167,7 @@ impl ExpressPass {
         }
     }
 
-    /// Builds the frame of a job, if its flow has not ended.
+    /// Builds a queued frame, unless its flow has ended.
     pub(super) fn build<S: Sink>(
         &mut self,
         cx: &mut Context<'_, S>,
@@ -205,8 +206,8 @@ impl ExpressPass {
         Some(arena.alloc(hot, cold))
     }
 
-    /// Handles a timeout: the sender requests credits again, and restarts from the first packet
-    /// that is not acknowledged.
+    /// Handles a timeout: requests credits again, and restarts from the first unacknowledged
+    /// packet.
     // XP-21
     pub(super) fn handle_timeout<S: Sink>(
         &mut self,
@@ -228,7 +229,7 @@ impl ExpressPass {
             flow.stopped_ps = None;
         }
         let (at, start) = (flow.last_frame_ps + timeout_ps, flow.packets.start);
-        // One queued request is enough, even if a failed link delays it.
+        // One queued request is sufficient, even if a failed link delays it.
         if silent && !std::mem::replace(&mut flow.has_request, true) {
             self.queue_job(cx, &start, slot, Job::Ask);
         }
@@ -236,7 +237,7 @@ impl ExpressPass {
     }
 }
 
-/// Builds a request of a flow: to send credits (1) or to stop sending them (0).
+/// Builds a request to the receiver of a flow. `psn` is 1 to start sending credits, 0 to stop.
 fn request<S>(cx: &Context<'_, S>, start: &FlowStart, slot: FlowSlot, psn: u32) -> (Packet, Cold) {
     let (mut hot, cold) = data_packet(cx.now, cx.frames, start, slot, 0);
     (hot.psn, hot.size) = (psn, cx.frames.ack);

@@ -1,4 +1,4 @@
-//! Parameters of Homa, and what it needs of the other axes of a scheme.
+//! Parameters of Homa, and its requirements on the other parts of a scenario's scheme.
 
 use super::Homa;
 use crate::declaration::Around;
@@ -7,31 +7,32 @@ use crate::properties::{Properties, Property, Rule};
 use crate::transport::{Acted, Declared, prompt_replies, timeout, window};
 use crate::units::Time;
 
-/// Most priority levels of Homa.
+/// Maximum number of priority levels of Homa.
 pub const MAX_LEVELS: usize = 32;
 
-/// Homa (`specs/homa.md`). Level 0 is served first.
+/// Configuration of Homa (`specs/homa.md`). Priority level 0 is served first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HomaConfig {
-    /// Priority levels in all, 2 to [`MAX_LEVELS`].
+    /// Total number of priority levels, 2 to [`MAX_LEVELS`].
     pub levels: u8,
-    /// Number of the first levels, which are for unscheduled packets. The others are for scheduled
-    /// ones.
+    /// Number of priority levels for unscheduled packets, from level 0 on. The other levels are for
+    /// scheduled packets.
     pub unscheduled: u8,
-    /// Largest message, in bytes, of each unscheduled level; the last one takes all others.
+    /// Largest message, in bytes, of each unscheduled level. All larger messages use the last
+    /// level.
     pub cutoffs: [u32; MAX_LEVELS],
-    /// Messages that a receiver grants at a time.
+    /// Number of messages that a receiver grants at the same time.
     pub overcommitment: u8,
-    /// Payload bytes that a message sends before any grant, and that grants run ahead; `None`: one
-    /// BDP.
+    /// Payload bytes that a message sends before it receives a grant, and that a receiver grants
+    /// ahead of the received bytes; `None`: one BDP.
     pub window: Option<u64>,
-    /// Time without packets after which a receiver requests the missing ones and a sender repeats
-    /// its first, in ps.
+    /// Time without packets after which a receiver requests the missing packets and a sender
+    /// repeats its first packet, in ps.
     pub timeout_ps: Time,
 }
 
 impl HomaConfig {
-    /// Level of the unscheduled packets of a message.
+    /// Returns the priority level of the unscheduled packets of a message.
     // HOM-04
     #[must_use]
     pub fn level_of(&self, message_bytes: u64) -> u16 {
@@ -44,25 +45,27 @@ impl HomaConfig {
 const LEVELS: u64 = MAX_LEVELS as u64;
 
 crate::params! {
-    /// The table of a scenario.
+    /// Table `[scheme.homa]` of a scenario.
     #[derive(Debug)]
     pub struct HomaParams {
-        /// Priority levels in all.
+        /// Total number of priority levels.
         levels: u64 = Param::count("levels", 2, LEVELS)
             .default("32", "PRE-150", "priority levels (BFC paper A.2)"),
-        /// Levels of unscheduled packets; `"auto"`: from the sizes of the traffic.
+        /// Number of priority levels for unscheduled packets; `"auto"`: computed from the message
+        /// sizes of the traffic.
         unscheduled: Option<u64> = Param::count("unscheduled", 1, LEVELS - 1).or(&["auto"])
             .default("\"auto\"", "PRE-150", "by the share of unscheduled bytes (BFC paper A.2, Homa paper 3.4)"),
-        /// The largest message of each unscheduled level but the last.
+        /// Largest message of each unscheduled priority level except the last.
         cutoffs: Option<Vec<u32>> = Param::list("cutoffs", &param::Kind::Size { min: 1, max: u32::MAX as u64, })
             .or(&["auto"])
             .default("\"auto\"", "PRE-150", "equally many unscheduled bytes in each level (Homa paper 3.4)"),
-        /// Messages that a receiver grants at a time; `"auto"`: as many as scheduled levels.
+        /// Number of messages that a receiver grants at the same time; `"auto"`: the number of
+        /// scheduled levels.
         overcommitment: Option<u64> = Param::count("overcommitment", 1, LEVELS).or(&["auto"])
             .default("\"auto\"", "PRE-150", "as many messages as scheduled levels (BFC paper A.2)"),
-        /// Payload bytes that a flow sends before it hears anything; `"bdp"`: one BDP.
+        /// Payload bytes that a message sends before it receives a grant; `"bdp"`: one BDP.
         window: Option<u64> = window("PRE-150", "unasked, and granted ahead (Homa paper 3.2)"),
-        /// Silence after which something is sent or requested again.
+        /// Time without packets after which a packet is sent or requested again.
         timeout_ps: Time = timeout("\"10ms\"", "PRE-151", "of silence before a packet is requested again, our choice"),
     }
 }
@@ -177,7 +180,8 @@ impl Declared for Homa {
     }
 }
 
-/// Sizes that part messages so that each level has equally many unscheduled bytes.
+/// Returns the message sizes between levels, so that all unscheduled levels have equally many
+/// unscheduled bytes.
 // HOM-04
 fn cutoffs(
     sizes: &[(f64, f64)],

@@ -9,23 +9,23 @@ use crate::sink::Sink;
 use crate::transport::Frames;
 use crate::units::Time;
 
-/// Largest number of gaps that a receiver requests at a time.
+/// Maximum number of gaps that a receiver requests at one timeout.
 const GAPS: usize = 16;
 
-/// A message at its receiver.
+/// State of a message at its receiver.
 #[derive(Debug)]
 pub(super) struct Incoming {
     port: u16,
     peer: Peer,
     packets: u32,
-    /// Number of packets that may be in flight.
+    /// Number of packets that may be granted and not received.
     window: u32,
     expected: u32,
-    /// Packets that have arrived.
+    /// Number of packets that have arrived.
     received: u32,
     /// Payload bytes that have not arrived.
     remaining: u64,
-    /// Packets that the sender may send, in total.
+    /// Total number of packets that the sender may send.
     granted: u32,
     level: u16,
     pub last_frame_ps: Time,
@@ -75,8 +75,7 @@ impl Homa {
         let before = flow.remaining;
         let arrivals = &mut self.incoming.arrivals;
         if arrivals.record(cx.counters, &packet, &cold, &mut flow.expected) {
-            // A duplicate does not restart the timeout, because the missing packets are still
-            // missing.
+            // A duplicate packet does not restart the timeout, because it does not fill a gap.
             flow.last_frame_ps = cx.now;
             flow.received += 1;
             debug_assert!(
@@ -111,14 +110,14 @@ impl Homa {
         let next = (remaining, packet.flow);
         let at = list.binary_search(&next).unwrap_or_else(|at| at);
         list.insert(at, next);
-        // A new message changes the priorities of the others.
+        // A new message changes the priority levels of other messages.
         let is_active = at < usize::from(cx.config.overcommitment);
         if is_active && (is_new || self.grant(cx, port, at, arena)) {
             self.grant_all(cx, port, arena);
         }
     }
 
-    /// Sends all possible grants to the first messages of a port.
+    /// Sends all possible grants to the messages of a port that may receive grants.
     // HOM-06
     fn grant_all<S: Sink>(&mut self, cx: &mut Context<'_, S>, port: u16, arena: &mut Arena) {
         let most = usize::from(cx.config.overcommitment);
@@ -130,8 +129,8 @@ impl Homa {
         }
     }
 
-    /// Sends the largest possible grant to the message at this position of the list. Returns true
-    /// if it is fully granted and was removed from the list.
+    /// Sends the largest possible grant to message number `at` in the order of grants. Returns true
+    /// if the message is now fully granted and was removed from the list.
     // HOM-05, HOM-07
     fn grant<S: Sink>(
         &mut self,
@@ -163,7 +162,7 @@ impl Homa {
         whole
     }
 
-    /// Handles a timeout: the receiver requests the missing packets.
+    /// Handles a timeout of a message at its receiver: requests the missing packets.
     // HOM-10
     pub(super) fn request_missing<S: Sink>(
         &mut self,
@@ -193,7 +192,7 @@ impl Homa {
     }
 }
 
-/// Builds a control frame to the sender of a message.
+/// Builds a control frame from the receiver of a message to the sender.
 fn control(now: Time, frames: &Frames, kind: Kind, flow: &Incoming, psn: u32) -> (Packet, Cold) {
     let (hot, mut cold) = flow.peer.address(Packet {
         psn,

@@ -1,5 +1,5 @@
-//! The Homa sender: it sends a first window without grants, and then the packets that receivers
-//! grant.
+//! The Homa sender: it sends a first window of unscheduled packets, and then the packets that the
+//! receiver grants.
 
 use std::cmp::Reverse;
 
@@ -13,19 +13,19 @@ use crate::transport::{Packets, window_packets};
 use crate::units::Time;
 use crate::wait::Wait;
 
-/// A message at its sender.
+/// State of a message at its sender.
 #[derive(Debug)]
 pub(super) struct Outgoing {
     pub packets: Packets,
-    /// Packets that may be sent without a grant.
+    /// Number of unscheduled packets, which may be sent without a grant.
     window: u32,
-    /// Packets that may be sent, in total.
+    /// Total number of packets that may be sent.
     granted: u32,
-    /// Priority level of its unscheduled packets.
+    /// Priority level of the unscheduled packets.
     first_level: u16,
-    /// Priority level of the last grant.
+    /// Priority level that the last grant contained.
     level: u16,
-    /// True if the message is in its queue of messages.
+    /// True if the message is in the list of messages that have packets to send.
     pub waits: bool,
     pub last_frame_ps: Time,
 }
@@ -35,7 +35,7 @@ impl Outgoing {
         self.packets.is_left(self.granted)
     }
 
-    /// Returns the payload bytes that have not been sent yet.
+    /// Returns the payload bytes that have not been sent for the first time.
     fn remaining(&self, mtu: u16) -> u64 {
         let start = &self.packets.start;
         start.bytes - start.bytes_below(self.packets.next, mtu)
@@ -43,7 +43,7 @@ impl Outgoing {
 }
 
 impl Homa {
-    /// Starts a message with its first window.
+    /// Starts a message: sends its first window of unscheduled packets.
     // HOM-01, HOM-04
     pub(super) fn begin<S: Sink>(&mut self, cx: &mut Context<'_, S>, start: &FlowStart) {
         let settings = cx.config;
@@ -68,7 +68,8 @@ impl Homa {
         self.timers.set(at, timer, cx.sink);
     }
 
-    /// Queues a message that has packets to send, unless it is queued already.
+    /// Adds a message to the list of messages that have packets to send, unless the list contains
+    /// it or no packet may be sent.
     fn revive<S: Sink>(&mut self, cx: &mut Context<'_, S>, slot: FlowSlot, number: u32) {
         let Some(flow) = self.outgoing.get_mut(slot, number) else {
             return;
@@ -130,7 +131,8 @@ impl Homa {
         }
     }
 
-    /// Builds the next packet of the message with the fewest remaining bytes.
+    /// Builds the next packet of a port and class, from the message with the fewest remaining
+    /// bytes.
     // HOM-02, HOM-03, HOM-04
     pub(super) fn send_data<S: Sink>(
         &mut self,
@@ -166,8 +168,8 @@ impl Homa {
         None
     }
 
-    /// Handles a timeout: the sender repeats its first packet. The receiver may have received no
-    /// packet of the message, or the ACK may be lost.
+    /// Handles a timeout of a message at its sender: repeats the first packet. The receiver may
+    /// have received no packet of the message, or its ACK may be lost.
     // HOM-11
     pub(super) fn probe<S: Sink>(&mut self, cx: &mut Context<'_, S>, slot: FlowSlot, number: u32) {
         if let Some(flow) = self.outgoing.get_mut(slot, number)

@@ -1,4 +1,4 @@
-//! Parameters of NDP, and what it needs of the other axes of a scheme.
+//! Parameters of NDP, and its requirements on the other parts of a scenario's scheme.
 
 use super::Ndp;
 use crate::declaration::Around;
@@ -8,44 +8,44 @@ use crate::requirements::{SwitchRequirements, TrimConfig};
 use crate::transport::{Acted, Declared, prompt_replies, timeout, window};
 use crate::units::Time;
 
-/// NDP's ends (`specs/ndp.md`).
+/// Configuration of NDP's senders, receivers and switches (`specs/ndp.md`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NdpConfig {
     /// Payload bytes that a flow sends before it receives a pull; `None`: one BDP.
     pub window: Option<u64>,
     /// Time without a reply after which a packet is sent again, in ps.
     pub timeout_ps: Time,
-    /// Trimming of packets at switches.
+    /// Trimming of packets to headers at switches.
     pub trim: TrimConfig,
 }
 
 crate::params! {
-    /// The table of a scenario.
+    /// Table `[scheme.ndp]` of a scenario.
     #[derive(Debug)]
     pub struct NdpParams {
-        /// Data packets that may wait at a port and class.
+        /// Maximum number of data packets in the queue of a port and class.
         packets: u16 = Param::count("queue", 2, 10_000)
             .default("8", "PRE-147", "data packets that may wait at a port (NDP paper 3.1)"),
-        /// Bytes that trimming leaves of a packet.
+        /// Size of a packet after trimming.
         header_bytes: u16 = Param::size("header", 1, 1_000)
             .default("\"64B\"", "PRE-147", "what trimming leaves (NDP paper 3.1)"),
-        /// Bytes of headers and other control that may wait at a port; `"data"`: as many as of
-        /// data.
+        /// Maximum bytes of trimmed headers and other control packets at a port; `"data"`: as many
+        /// bytes as of data.
         control_bytes: Option<u64> = Param::size("control_queue", 64, MAX_SIZE_BYTES).or(&["data"])
             .default("\"data\"", "PRE-148", "as many bytes for headers as for data, our choice"),
-        /// Control packets for each data packet while both wait.
+        /// Number of control packets that a port sends per data packet while both wait.
         weight: u16 = Param::count("weight", 1, 60_000)
             .default("10", "PRE-147", "headers for each data packet while both wait (NDP paper 3.1)"),
-        /// The arriving packet or the last in the queue is trimmed, by chance; else always the
-        /// arriving one.
+        /// A switch trims the arriving packet or the last queued packet, at random. If false, it
+        /// always trims the arriving packet.
         either: bool = Param::flag("trim_either")
             .default("true", "PRE-147", "the arriving packet or the last one, by chance (NDP paper 3.1)"),
-        /// A header that finds no room goes back to its sender.
+        /// A trimmed header that finds no room in the queue returns to its sender.
         returns: bool = Param::flag("return_to_sender")
             .default("true", "PRE-147", "headers that find no room go back (NDP paper 3.2)"),
-        /// Payload bytes that a flow sends before it hears anything; `"bdp"`: one BDP.
+        /// Payload bytes that a flow sends before it receives a pull; `"bdp"`: one BDP.
         window: Option<u64> = window("PRE-147", "the first window (NDP paper 3.2)"),
-        /// Silence after which something is sent or requested again.
+        /// Time without a reply after which a packet is sent again.
         timeout_ps: Time = timeout("\"1ms\"", "PRE-148", "far beyond any queue of eight packets (NDP paper 3.2)"),
     }
 }

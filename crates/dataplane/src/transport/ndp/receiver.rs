@@ -1,4 +1,5 @@
-//! The NDP receiver: it answers each packet immediately, and sends pulls at the rate of its link.
+//! The NDP receiver: it acknowledges each packet immediately, and sends pulls at the rate of its
+//! link.
 
 use super::{Context, Ndp, Timer};
 use crate::classes::CONTROL_CLASS;
@@ -10,20 +11,20 @@ use crate::sink::Sink;
 use crate::transport::{Frames, Paced};
 use crate::units::{NEVER, Rate, Time};
 
-/// A flow at its receiver.
+/// State of a flow at its receiver.
 #[derive(Debug)]
 pub(super) struct Incoming {
-    /// The sender. Pulls use the path of its last packet.
+    /// The sender. Pulls use the path of the last packet from it.
     peer: Peer,
     packets: u32,
     expected: u32,
-    /// `pulls`: pulls sent. `pending`: pulls still to send.
+    /// `pulls`: number of pulls sent. `pending`: number of pulls still to send.
     pulls: u32,
     pending: u32,
 }
 
 /// Returns the empty list of pulls of a port. The interval between pulls is the transmission time
-/// of a full frame.
+/// of a full packet.
 // NDP-11
 pub(super) fn pulls(rate: Rate, frames: &Frames) -> Paced<u32> {
     let frame_ps = rate.serialisation_ps(frames.data_bytes(frames.mtu).into());
@@ -31,7 +32,8 @@ pub(super) fn pulls(rate: Rate, frames: &Frames) -> Paced<u32> {
 }
 
 impl Ndp {
-    /// Handles a data packet, complete or trimmed: answers it immediately and queues a pull.
+    /// Handles a data packet, complete or trimmed: sends an ACK or NACK immediately and queues a
+    /// pull.
     // NDP-10, NDP-11
     pub(super) fn receive_data<S: Sink>(
         &mut self,
@@ -80,14 +82,14 @@ impl Ndp {
         self.await_pull(cx, port);
     }
 
-    /// Starts the port if its next pull is due, else sets a timer for it.
+    /// Starts a port that may send its next pull. Otherwise sets a timer for it.
     pub(super) fn await_pull<S: Sink>(&mut self, cx: &mut Context<'_, S>, port: u16) {
         if let Some(at) = self.pulls[port as usize].resume(cx.now, port, cx.sink) {
             self.timers.set(at, Timer::Pull { port }, cx.sink);
         }
     }
 
-    /// Builds the next pull of a port, if one is due.
+    /// Builds the next pull of a port; `None` if no pull is due.
     // NDP-11
     pub(super) fn send_pull<S: Sink>(
         &mut self,
@@ -101,7 +103,7 @@ impl Ndp {
             && let Some(number) = pulls.waiting.pop_front()
         {
             let Some(flow) = self.incoming.open.get_mut(number) else {
-                continue; // The flow is complete.
+                continue; // This flow is complete.
             };
             flow.pulls += 1;
             debug_assert!(flow.pending > 0, "no pull is pending");
@@ -124,8 +126,8 @@ impl Ndp {
     }
 }
 
-/// Sends an arrived packet back as an ACK or NACK. The receiver has all packets below `expected`.
-/// `done_ps` is the time when the flow was complete.
+/// Sends an ACK or NACK in reply to an arrived packet. All packets below `expected` have arrived.
+/// `done_ps` is the time at which the flow was complete.
 fn answer<S: Sink>(
     cx: &mut Context<'_, S>,
     (port, id): (u16, PacketId),

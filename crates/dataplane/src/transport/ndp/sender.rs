@@ -12,36 +12,36 @@ use crate::transport::{Packets, window_packets};
 use crate::units::Time;
 use crate::wait::Wait;
 
-/// A flow at its sender.
+/// State of a flow at its sender.
 #[derive(Debug)]
 pub(super) struct Outgoing {
     pub packets: Packets,
     /// All packets below this number have arrived.
     pub acked: u32,
-    /// Packets in flight without a reply and their sending times, oldest first.
+    /// Numbers and sending times of the packets in flight without a reply, oldest first.
     flight: VecDeque<(u32, Time)>,
-    /// Number of packets that the flow may send now.
+    /// Number of packets that the flow may send now, from its first window and pulls.
     allowance: u32,
-    /// ACKs and NACKs received. The receiver creates a pull for each.
+    /// Number of ACKs and NACKs received. The receiver creates one pull for each.
     answered: u32,
-    /// Number of the last pull. It counts all pulls that the receiver has sent.
+    /// Sequence number of the last pull: the number of pulls that the receiver has sent.
     pulled: u32,
     /// True if the flow is in its round-robin list.
     pub waits: bool,
-    /// Paths of the packets, if the sender selects them.
+    /// Order of paths for the packets; `None` if switches select paths.
     paths: Option<Permutation>,
     /// Time of the last reply or timeout.
     news_ps: Time,
 }
 
 impl Outgoing {
-    /// Returns true if packets remain to be sent, for the first time or again.
+    /// Returns true if a packet remains to be sent, for the first time or again.
     pub fn has_something(&self) -> bool {
         self.packets.is_left(self.packets.total)
     }
 
-    /// Removes a packet that was answered from the packets in flight. Returns false if it was not
-    /// in flight any more.
+    /// Removes a packet from the packets in flight because its reply has arrived. Returns false if
+    /// the packet was not in flight.
     fn landed(&mut self, psn: u32) -> bool {
         let at = self.flight.iter().position(|&(number, _)| number == psn);
         at.and_then(|at| self.flight.remove(at)).is_some()
@@ -54,13 +54,13 @@ impl Outgoing {
         self.flight.is_empty() && self.answered <= self.pulled
     }
 
-    /// Returns the time of the next timeout.
+    /// Returns the expiry of the next timeout.
     fn deadline(&self, timeout_ps: Time) -> Time {
         self.flight.front().map_or(self.news_ps, |&(_, at)| at) + timeout_ps
     }
 
-    /// Returns the path label of the next packet if the sender selects paths, else the hash of the
-    /// flow.
+    /// Returns the path index of the next packet if the sender selects paths, otherwise the hash of
+    /// the flow.
     // NDP-05
     fn path(&mut self, draw: &mut impl FnMut() -> u64) -> u32 {
         match &mut self.paths {
@@ -93,7 +93,7 @@ impl Ndp {
         (self.timers).set(at, Timer::Timeout { flow, slot }, cx.sink);
     }
 
-    /// Permits a flow to send this many more packets.
+    /// Permits a flow to send `more` packets.
     fn allow<S: Sink>(&mut self, cx: &mut Context<'_, S>, slot: FlowSlot, number: u32, more: u32) {
         let Some(flow) = self.outgoing.get_mut(slot, number) else {
             return;
@@ -111,7 +111,7 @@ impl Ndp {
         cx.sink.kick(start.port);
     }
 
-    /// Handles an ACK, a NACK, a pull, or a header that was returned.
+    /// Handles an ACK, a NACK, a pull, or a header that a switch returned.
     // NDP-12, NDP-13, NDP-14
     pub(super) fn receive_reply<S: Sink>(
         &mut self,
@@ -152,7 +152,7 @@ impl Ndp {
                 more = u32::from(flow.expects_nothing() && flow.allowance == 0);
             }
             _ => {
-                // The number on a pull includes earlier pulls that were lost.
+                // The sequence number of a pull includes earlier pulls that were lost.
                 more = packet.psn.saturating_sub(flow.pulled);
                 flow.pulled = flow.pulled.max(packet.psn);
             }
@@ -197,7 +197,7 @@ impl Ndp {
         None
     }
 
-    /// Handles a timeout: the sender repeats packets without a reply, without waiting for pulls.
+    /// Handles a timeout: repeats packets without a reply, without waiting for pulls.
     // NDP-15
     pub(super) fn handle_timeout<S: Sink>(
         &mut self,
@@ -222,7 +222,7 @@ impl Ndp {
                 more += 1;
             }
             if more == 0 && flow.allowance == 0 {
-                // Pulls, or the last ACK, were lost.
+                // All pulls, or the last ACK, were lost.
                 more = 1;
                 if !flow.has_something() {
                     flow.packets

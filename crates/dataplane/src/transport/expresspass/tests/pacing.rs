@@ -1,5 +1,4 @@
-//! Compares credits that are created when they are needed with credits that are each created at
-//! their own instant.
+//! Compares two ways to create credits: only when they are needed, and each at its due time.
 
 use crate::classes::{ClassSet, classes_of};
 use crate::packet::{Cold, Stamp};
@@ -52,13 +51,13 @@ const FRAMES: Frames = Frames {
     data_class: 2,
 };
 
-/// A flow to this host, and the effect of the network on its credits.
+/// A sender of a flow to this host, and the losses of its credits in the network.
 #[derive(Clone, Copy, Debug)]
 struct Peer {
     start_ps: Time,
     packets: u32,
     rtt_ps: Time,
-    /// Number of 16 credits that return no data.
+    /// Number of credits, out of 16, that are lost.
     lost: u8,
     port: u16,
 }
@@ -76,14 +75,14 @@ fn peer() -> impl Strategy<Value = Peer> {
     )
 }
 
-/// Complete observable result of a run.
+/// All observable results of a run.
 #[derive(Debug, PartialEq)]
 struct Seen {
-    /// Frames sent: time, port, flow, kind and number.
+    /// Frames sent: time, port, flow ID, kind and packet number.
     sent: Vec<(Time, u16, u32, Kind, u32)>,
     counters: NicCounters,
     draws: u64,
-    /// Rates of the flows that are left, as bits.
+    /// Credit rates of the flows that are not complete, as bits of the floating-point number.
     rates: Vec<(u32, u64)>,
     waiting: u64,
 }
@@ -96,7 +95,7 @@ struct Bench {
     arena: Arena,
     now: Time,
     free_ps: [Time; 2],
-    /// Other traffic occupies each port for the first part of each period: (part, period) in ps.
+    /// Other traffic occupies each port at the start of each period: (occupied time, period) in ps.
     held: (Time, Time),
     calls: u64,
     sent: Vec<(Time, u16, u32, Kind, u32)>,
@@ -151,8 +150,8 @@ impl Bench {
     }
 }
 
-/// Peers of the NIC: the frames that arrive here, by time. A flow's credits return its data in
-/// order.
+/// The senders of all flows to this NIC: the frames that will arrive here, by time. The credits of
+/// a flow return as data in their order.
 #[derive(Default)]
 struct Network {
     coming: BTreeMap<(Time, u64), (u16, Packet, Cold)>,
@@ -181,7 +180,7 @@ impl Network {
     }
 }
 
-/// Runs to `until`. `naive`: the NIC is called at the instant of each credit.
+/// Runs the NIC until `until`. `naive`: true if the NIC is called at the due time of each credit.
 fn run(peers: &[Peer], held: (Time, Time), until: Time, naive: bool) -> (Seen, u64) {
     let mut bench = Bench {
         ep: ExpressPass::new(&CONFIG, &FRAMES, 4, &[Rate::from_gbps(100); 2]),
@@ -213,7 +212,7 @@ fn run(peers: &[Peer], held: (Time, Time), until: Time, naive: bool) -> (Seen, u
             break;
         }
         bench.now = now;
-        // ENG-03: arrivals, timers, decisions.
+        // ENG-03: first arrivals, then timers, then what to send.
         while let Some(entry) = network.coming.first_entry() {
             if entry.key().0 > now {
                 break;
@@ -283,7 +282,7 @@ fn run(peers: &[Peer], held: (Time, Time), until: Time, naive: bool) -> (Seen, u
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
-    // XP-19
+    // XP-19: late creation of credits gives the same results
     #[test]
     fn credits_looked_up_late_are_those_made_one_at_a_time(
         peers in prop::collection::vec(peer(), 1..40),
@@ -297,8 +296,8 @@ proptest! {
     }
 }
 
-// XP-19: if flows request far more than the link capacity, the number of calls depends on the
-// frames sent.
+// XP-19: if all flows together request far more credits than the link can carry, the number of
+// calls depends only on the frames that are sent.
 #[test]
 fn credits_that_find_no_room_cost_no_call() {
     let peer = Peer {
