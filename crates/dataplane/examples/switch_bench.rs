@@ -1,5 +1,5 @@
-//! Measures the cost of a packet in one switch, in ns. Each line of the result adds one function:
-//! buffer, queues, schedule, marks, telemetry, backpressure.
+//! Measures the cost of a packet in one switch, in ns. Each line of the output adds one function to
+//! the switch of the previous line: buffer, queues, schedule, marks, telemetry, backpressure.
 //!
 //! `cargo run --release -p backwater-dataplane --example switch_bench`
 #![allow(clippy::print_stdout)]
@@ -27,7 +27,7 @@ const REPEATS: u32 = 5;
 const DATA: u8 = 2;
 const SIZE: u16 = 1048;
 
-/// A driver that ignores all calls of the switch.
+/// A simulation engine that ignores all calls of the switch.
 #[derive(Default)]
 struct Deaf {
     drawn: u64,
@@ -108,8 +108,8 @@ fn switch(config: &SwitchConfig) -> Switch {
     Switch::new(1, config, &ports, routes)
 }
 
-/// Returns the ns per packet that enters and leaves a switch with `waiting` queued packets at each
-/// port.
+/// Returns the cost in ns of a packet that enters and leaves a switch. Each port has `waiting`
+/// queued packets.
 fn nanoseconds(config: &SwitchConfig, waiting: u32) -> f64 {
     let mut switch = switch(config);
     let mut arena = Arena::new();

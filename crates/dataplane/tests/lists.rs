@@ -1,4 +1,4 @@
-//! Every scheme of the lists has defaults that its types hold and that do not contradict each other.
+//! Every scheme has defaults that fit its types and do not contradict each other.
 
 use crate::sets::defaults::defaults;
 use dataplane::cc::CONTROLS;

@@ -1,4 +1,4 @@
-//! Tests of the dataplane against its rules, in one program.
+//! Tests of the dataplane against the rules in `specs/`, as one test program.
 
 mod controls;
 mod lists;

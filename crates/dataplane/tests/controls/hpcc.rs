@@ -26,7 +26,7 @@ pub(crate) fn stack(hops: &[IntHop]) -> IntStack {
     stack
 }
 
-/// A flow of 100 Gb/s with T = 8 µs, so W_init = 100 000, and the paper's parameters.
+/// A flow at 100 Gb/s with T = 8 µs, so W_init = 100 000 bytes, and the paper's parameters.
 pub(crate) struct Flow {
     pub config: HpccConfig,
     pub hpcc: Hpcc,
@@ -65,7 +65,7 @@ impl Flow {
     }
 }
 
-/// HPCC-05, HPCC-07, HPCC-08: a flow starts at line rate with B·T.
+/// HPCC-05, HPCC-07, HPCC-08: a flow starts at line rate with a window of B·T.
 #[test]
 fn starts_at_line_rate() {
     let flow = Flow::new();
@@ -75,8 +75,8 @@ fn starts_at_line_rate() {
     close(flow.hpcc.utilisation(), 1.0);
 }
 
-/// Algorithm 1 by hand on one link: HPCC-06, HPCC-07, HPCC-09, HPCC-11, HPCC-12, HPCC-14, HPCC-15,
-/// HPCC-16, HPCC-17, HPCC-18, HPCC-19.
+/// HPCC-06, HPCC-07, HPCC-09, HPCC-11, HPCC-12, HPCC-14, HPCC-15, HPCC-16, HPCC-17, HPCC-18,
+/// HPCC-19: Algorithm 1 on one link, with values by hand.
 #[test]
 fn worked_example_of_algorithm_1() {
     let mut flow = Flow::new();
@@ -94,16 +94,16 @@ fn worked_example_of_algorithm_1() {
     // Byte 2 000 was sent before lastUpdateSeq = 100 000: W^c does not change.
     close(flow.hpcc.reference_bytes(), 100_000.0);
 
-    // The first packet sent after the update: 20 000 bytes in 2 µs (0.8) + 10 000 queued (0.1). U =
-    // 3/4 · 1.075 + 1/4 · 0.9 = 1.03125. The window is computed from W^c, not from W.
+    // The first packet that was sent after the update: 20 000 bytes in 2 µs (0.8) + 10 000 queued
+    // (0.1). U = 3/4 · 1.075 + 1/4 · 0.9 = 1.03125. The window is computed from W^c, not from W.
     flow.ack(101_000, 190_000, &stack(&[port(5, 45_000, 10_000)]));
     close(flow.hpcc.utilisation(), 1.031_25);
     let reference = 95_000.0 / 1.031_25 + 80.0;
     close(flow.window_bytes(), reference);
     close(flow.hpcc.reference_bytes(), reference);
 
-    // 10 µs later τ is limited to T, so U = u = 62 500 bytes / 10 µs / B = 0.5. U is below η: one
-    // additive step. Byte 150 000 is not beyond 190 000, so W^c does not change.
+    // 10 µs later, τ is limited to T, so U = u = 62 500 bytes / 10 µs / B = 0.5. U is below η: the
+    // window makes one additive step. Byte 150 000 is not beyond 190 000, so W^c does not change.
     flow.ack(150_000, 240_000, &stack(&[port(15, 107_500, 0)]));
     close(flow.hpcc.utilisation(), 0.5);
     close(flow.window_bytes(), reference + 80.0);
@@ -114,8 +114,7 @@ fn worked_example_of_algorithm_1() {
     close(flow.window_bytes(), reference + 80.0);
 }
 
-/// HPCC-17, HPCC-16, HPCC-18: after maxStage additive updates a multiplicative one follows, and so
-/// on.
+/// HPCC-16, HPCC-17, HPCC-18: maxStage additive updates are followed by a multiplicative one.
 #[test]
 fn after_max_stage_additive_updates_the_window_multiplies() {
     let mut flow = Flow::new();
@@ -132,9 +131,9 @@ fn after_max_stage_additive_updates_the_window_multiplies() {
         flow.hpcc.reference_bytes()
     };
     next(&mut flow, 0);
-    // u = 2 according to the counter: W = 100 000 · 0.95 / 2 + 80.
+    // u = 2, as the byte counter shows: W = 100 000 · 0.95 / 2 + 80.
     close(next(&mut flow, 250_000), 47_580.0);
-    // U = 0.76: five steps of 80 bytes, then 0.95 / 0.76 = 1.25 times as much.
+    // U = 0.76: five additive steps of 80 bytes, then a factor of 0.95 / 0.76 = 1.25.
     for step in 1..=5 {
         close(next(&mut flow, 95_000), 47_580.0 + 80.0 * f64::from(step));
     }
@@ -142,8 +141,8 @@ fn after_max_stage_additive_updates_the_window_multiplies() {
     close(next(&mut flow, 95_000), 47_980.0 * 1.25 + 160.0);
 }
 
-/// HPCC-16: U = η selects the multiplicative branch. It gives the same window as the additive
-/// branch, but resets incStage to 0.
+/// HPCC-16: U = η uses the multiplicative step. The window is the same as after an additive step,
+/// but incStage is reset to 0.
 #[test]
 fn utilisation_equal_to_the_target_multiplies() {
     let run = |eta, intervals: &[u64]| {
@@ -157,15 +156,15 @@ fn utilisation_equal_to_the_target_multiplies() {
         }
         flow.hpcc
     };
-    // η is equal to the measured U to the last bit, about 0.5.
+    // This η is exactly the measured U, about 0.5.
     let eta = run(0.5, &[0, 125_000, 62_500]).utilisation();
-    // 100 000 → 50 080 (U = 1) → 50 160 (U = η) → 50 240 (U = 0.25). The last update is additive,
-    // because the one before did not count as a stage.
+    // Windows: 100 000 → 50 080 (U = 1) → 50 160 (U = η) → 50 240 (U = 0.25). The last update is
+    // additive, because the update with U = η did not count as an additive stage.
     let hpcc = run(eta, &[0, 125_000, 62_500, 31_250]);
     close(hpcc.reference_bytes(), 50_240.0);
 }
 
-/// HPCC-12: the smaller of two consecutive queue lengths counts, in either order.
+/// HPCC-12: u' uses the smaller of two consecutive queue lengths.
 #[test]
 fn a_passing_burst_is_filtered_out() {
     let mut flow = Flow::new();
@@ -175,7 +174,7 @@ fn a_passing_burst_is_filtered_out() {
     }
 }
 
-/// HPCC-18: the packet that ends at lastUpdateSeq was sent before the update.
+/// HPCC-18: the packet that ends at lastUpdateSeq was sent before the update of W^c.
 #[test]
 fn the_reference_waits_for_a_packet_sent_after_it() {
     let mut flow = Flow::new();
@@ -184,12 +183,12 @@ fn the_reference_waits_for_a_packet_sent_after_it() {
     close(flow.hpcc.reference_bytes(), 100_000.0);
     flow.ack(6_000, 10_000, &stack(&[port(16, 400_000, 0)]));
     close(flow.hpcc.reference_bytes(), 47_580.0);
-    // lastUpdateSeq is 10 000 now.
+    // lastUpdateSeq is now 10 000.
     flow.ack(10_000, 14_000, &stack(&[port(24, 600_000, 0)]));
     close(flow.hpcc.reference_bytes(), 47_580.0);
 }
 
-/// HPCC-13: the most utilised link counts, and τ is the time between its own time stamps.
+/// HPCC-13: the fullest link determines U, with the time τ between its own time stamps.
 #[test]
 fn the_fullest_link_decides() {
     let mut flow = Flow::new();
@@ -209,7 +208,7 @@ fn the_fullest_link_decides() {
         &stack(&[port(8, 40_000, 0), slow(2, 5_000), port(4, 25_000, 0)]),
     );
     close(flow.hpcc.utilisation(), 0.95);
-    // Two links are equal: τ is that of the first one, 8 µs, so U = u.
+    // Two links have equal utilisation: τ is the time of the first one, 8 µs, so U = u.
     flow.ack(
         3,
         100_000,
@@ -218,7 +217,8 @@ fn the_fullest_link_decides() {
     close(flow.hpcc.utilisation(), 0.8);
 }
 
-/// HPCC-10: telemetry with a new pathID, or a new number of switches, is only recorded.
+/// HPCC-10: telemetry with a new pathID or a new number of switches is recorded and does not change
+/// the window.
 #[test]
 fn a_new_path_discards_the_record() {
     let mut flow = Flow::new();
@@ -238,10 +238,10 @@ fn a_new_path_discards_the_record() {
     );
     close(flow.hpcc.utilisation(), 0.5);
     assert_eq!(flow.window(), window);
-    // U is measured against the new record: 0.75.
+    // U is measured against the telemetry of the new path: 0.75.
     flow.ack(3, 300_000, &other_path(port(24, 1_000_075_000, 0)));
     close(flow.hpcc.utilisation(), 0.75);
-    // Two more switches whose identifiers cancel out.
+    // Two more switches whose identifiers XOR to 0, so that the pathID does not change.
     let mut longer = other_path(port(32, 1_000_075_000, 0));
     longer.push(5, port(32, 0, 0));
     longer.push(5, port(32, 0, 0));
@@ -250,7 +250,7 @@ fn a_new_path_discards_the_record() {
     close(flow.hpcc.utilisation(), 0.75);
 }
 
-/// HPCC-20: links with an unchanged time stamp or without a rate are ignored.
+/// HPCC-20: links with an unchanged time stamp or without a rate do not count.
 #[test]
 fn a_clock_that_stands_still_says_nothing() {
     let mut flow = Flow::new();
@@ -260,7 +260,8 @@ fn a_clock_that_stands_still_says_nothing() {
         close(flow.hpcc.utilisation(), 1.0);
         close(flow.hpcc.reference_bytes(), 100_000.0);
     }
-    // The second link advances, with utilisation 0.5 over T. The first keeps its record of 5 µs.
+    // The second link has a new stamp, with utilisation 0.5 over T. The first link keeps its
+    // telemetry of 5 µs.
     flow.ack(
         2,
         100_000,
@@ -275,7 +276,7 @@ fn a_clock_that_stands_still_says_nothing() {
     close(flow.hpcc.utilisation(), 0.75);
 }
 
-/// HPCC-11: a counter that goes backward counts as unchanged.
+/// HPCC-11: a byte counter that decreases counts as unchanged.
 #[test]
 fn a_counter_that_goes_backward_stands_still() {
     let mut flow = Flow::new();
@@ -289,7 +290,7 @@ fn a_counter_that_goes_backward_stands_still() {
     close(flow.window_bytes(), 100_000.0);
 }
 
-/// HPCC-21: the window is at most W_init and at least the lowest rate · T.
+/// HPCC-21: the window is at most W_init and at least lowest rate · T.
 #[test]
 fn window_and_rate_are_clipped() {
     let mut flow = Flow::new();
@@ -317,7 +318,7 @@ fn no_telemetry_no_change() {
     flow.hpcc
         .on_feedback(&flow.config, &path(100.0), 0, &Feedback::Ack(ack(3, 4)));
     assert_eq!(flow.window(), 100_000);
-    // Neither of the two ACKs became the first record.
+    // The two ACKs without telemetry were not recorded, so this is the first record.
     flow.ack(5, 6, &stack(&[port(0, 0, 0)]));
     close(flow.hpcc.utilisation(), 1.0);
 }
@@ -331,7 +332,8 @@ fn a_loss_changes_nothing() {
     assert_eq!(control.window(&config, &path(100.0), 0), 100_000);
 }
 
-/// HPCC-22, HPCC-23: 100 flows at 100 Gb/s and T = 13 µs give about the paper's 80 bytes.
+/// HPCC-22, HPCC-23: the rule of thumb for 100 flows at 100 Gb/s and T = 13 µs gives about the
+/// paper's W_AI of 80 bytes.
 #[test]
 fn parameters_and_rule_of_thumb() {
     let config = HpccConfig::paper(1e11);
@@ -343,15 +345,15 @@ fn parameters_and_rule_of_thumb() {
     assert!(HpccConfig::rule_of_thumb_wai(162_500.0, 0.95, 0).is_finite());
 }
 
-/// HPCC-24: telemetry has two bytes, plus eight for each switch.
+/// HPCC-24: the size of telemetry is two bytes, plus eight bytes per switch.
 #[test]
 fn telemetry_of_five_switches_takes_42_bytes() {
     assert_eq!(padding_bytes(5), 42);
     assert_eq!(padding_bytes(0), 2);
 }
 
-/// HPCC-01, HPCC-02, HPCC-03: the stack contains the records of the ports in the order of the path,
-/// and the XOR of the switches. A full stack does not change.
+/// HPCC-01, HPCC-02, HPCC-03: the telemetry contains the records of the ports in path order, and
+/// the XOR of the switch identifiers. A full stack does not change.
 #[test]
 fn a_stack_keeps_what_the_switches_wrote() {
     let mut stack = IntStack::default();
@@ -373,7 +375,7 @@ fn equilibrium_of_a_constant_utilisation() {
     let mut flow = Flow::new();
     let mut sent = 0;
     for i in 1..3_000 {
-        sent += 125_000; // 1.0 of the link in 10 µs
+        sent += 125_000; // 10 µs of the link at line rate
         flow.ack(
             i * 1_000 + 1,
             (i + 1) * 1_000,

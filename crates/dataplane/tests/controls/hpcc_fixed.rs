@@ -1,4 +1,4 @@
-//! HPCC in fixed point: HPCC-41.
+//! HPCC in fixed point (HPCC-41).
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ fn fixed(epsilon: f64) -> HpccConfig {
     }
 }
 
-/// Returns telemetry as switches write it: time in ns, bytes in units of 128, queue in units of 80.
+/// Returns telemetry in the switch format: time in ns, bytes in units of 128, queue in units of 80.
 fn seen(hops: &[(u64, u64, u32)]) -> IntStack {
     let mut stack = IntStack::default();
     for (switch, &(ns, sent, queued)) in (1u32..).zip(hops) {
@@ -39,7 +39,7 @@ fn constants() -> Constants {
     Constants::new(&fixed(0.01), &path(100.0), LAYOUT)
 }
 
-/// Constants by hand: T = 8 µs, B = 12.5 bytes per ns, B·T = 100 000 bytes.
+/// Constants with values by hand: T = 8 µs, B = 12.5 bytes per ns, B·T = 100 000 bytes.
 #[test]
 fn constants_by_hand() {
     let c = constants();
@@ -47,16 +47,18 @@ fn constants_by_hand() {
     assert_eq!((c.eta, c.per_eta), (996_147, 1_103_764));
     assert_eq!((c.wai, c.least, c.most), (80 * 64, 100 * 64, 100_000 * 64));
     assert_eq!(c.line, 25 << 19);
-    // 80 bytes of 100 000, and 128 bytes at 12.5 bytes per ns.
+    // One unit is 80 bytes of queue, relative to 100 000 bytes; or 128 sent bytes, at 12.5 bytes
+    // per ns.
     assert_eq!(c.queue_factor(100_000), (80 << 32) / 100_000);
     assert_eq!(c.sent_factor(100_000), 671_088);
-    // Both are at most 2^32 - 1.
+    // Both factors saturate at 2^32 - 1.
     assert_eq!(c.queue_factor(0), u64::from(u32::MAX));
     assert_eq!(c.sent_factor(0), u64::from(u32::MAX));
 }
 
-/// HPCC-41: one ACK computed by hand. 160 units of 128 bytes in 2048 ns are 10 bytes per ns, 0.8 of
-/// the line. 125 units of 80 bytes are 0.1 of B·T. The table has no entry for 2048 and for U/η.
+/// HPCC-41: one ACK with values by hand. 160 units of 128 bytes in 2048 ns are 10 bytes per ns, or
+/// 0.8 of the line rate. 125 units of 80 bytes are 0.1 of B·T. The table has no entry for 2048 ns
+/// and for U/η.
 #[test]
 fn an_ack_by_hand() {
     let table = Reciprocals::new(0.01);
@@ -81,12 +83,12 @@ fn an_ack_by_hand() {
     assert_eq!(flow.window(), window / 64);
     let rate = (window * ((1u64 << 36) / 8_000)) >> 22;
     assert_eq!(flow.rate_bps(), rate as f64 / f64::from(1 << 20) * 8e9);
-    // The reference is computed with the circuit's own numbers. The real numbers are close.
+    // The expected values use the integers of the circuit. Real arithmetic gives similar values.
     assert!((flow.hpcc.utilisation() / (0.744 + 0.256 * 0.9) - 1.0).abs() < 0.01);
 }
 
 /// Special cases of a measurement: a time stamp that is not later, wrap-around of time stamp and
-/// counter, a time beyond the table, and a time of T or more.
+/// counter, a time above the largest table index, and a time of at least T.
 #[test]
 fn corners_of_a_measurement() {
     let (c, table) = (constants(), Reciprocals::new(0.01));
@@ -105,7 +107,7 @@ fn corners_of_a_measurement() {
         (long.0 as f64 / exact - 1.0).abs() < 0.01,
         "{long:?} {exact}"
     );
-    // A counter that jumps saturates U.
+    // A counter with a large jump saturates U.
     assert_eq!(
         link((0, 0, 0), (1, (1 << 20) - 1, 0)).unwrap().0,
         (1 << 30) - 1
@@ -116,7 +118,7 @@ fn corners_of_a_measurement() {
     assert!(c.smooth(17, 4_711, 7_999) < 4_711);
 }
 
-/// The circuit computes the table with integers, with the same result.
+/// Integer arithmetic, as in the circuit, gives the same table.
 #[test]
 fn integers_make_the_same_table() {
     for ppm in [1_000u64, 2_000, 5_000, 10_000, 20_000, 50_000] {
@@ -131,7 +133,7 @@ fn integers_make_the_same_table() {
 }
 
 proptest! {
-    /// With a fine table, fixed point and real numbers agree on the same telemetry: U and W differ
+    /// With a fine table and the same telemetry, U and W in fixed point differ from real arithmetic
     /// by thousandths.
     #[test]
     fn fixed_point_follows_real_numbers(

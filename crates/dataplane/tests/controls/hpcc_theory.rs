@@ -1,10 +1,10 @@
-//! Statements of the HPCC paper's appendix: which of them hold.
+//! Tests of the statements in the appendix of the HPCC paper.
 
 use crate::sets::controls::close;
 use proptest::prelude::*;
 
-/// Returns the rates after one step of recursion (5)–(6). `uses[i][j]` is true if flow j crosses
-/// link i.
+/// Returns the rates after one step of the paper's recursion (5)–(6). `uses[i][j]` is true if flow
+/// j crosses link i.
 fn step(uses: &[Vec<bool>], capacity: &[f64], rates: &[f64]) -> Vec<f64> {
     let load = loads(uses, rates);
     let relative: Vec<f64> = load
@@ -28,9 +28,9 @@ fn loads(uses: &[Vec<bool>], rates: &[f64]) -> Vec<f64> {
     uses.iter().map(of).collect()
 }
 
-/// HPCC-26: the paper's bound on the number of steps is too small. Links of 1 and 10, one flow over
-/// both and one over the second only, both at 1. The second flow should get 9, but after two steps
-/// (the number of links) it has 8⅓.
+/// HPCC-26: the paper's bound on the number of steps is too small. Counterexample: links of
+/// capacity 1 and 10, one flow over both and one over the second only, both with initial rate 1.
+/// The second flow should reach 9, but after two steps (the number of links) it has 8⅓.
 #[test]
 fn the_recursion_can_take_more_steps_than_links() {
     let uses = [vec![true, false], vec![true, true]];
@@ -73,7 +73,7 @@ fn fullest(uses: &[Vec<bool>], capacity: &[f64], load: &[f64], flow: usize) -> f
     links.map(|i| load[i] / capacity[i]).fold(0.0, f64::max)
 }
 
-/// Returns true if a link is full, except for rounding.
+/// Returns true if a link is full, with tolerance for rounding.
 fn full(load: f64, capacity: f64) -> bool {
     load >= capacity * (1.0 - 1e-11)
 }
@@ -81,8 +81,8 @@ fn full(load: f64, capacity: f64) -> bool {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// HPCC-26: on random networks the recursion is feasible after one step, which fills the most
-    /// loaded link. Rates never fall after it. They converge to a Pareto optimum.
+    /// HPCC-26: on random networks, the rates are feasible after one step, which fills the most
+    /// loaded link. Rates never fall after this step. They converge to a Pareto optimum.
     #[test]
     fn recursion_tends_to_a_pareto_optimum((uses, capacity, start) in network(6, 9)) {
         let relative: Vec<f64> =
@@ -108,16 +108,17 @@ proptest! {
         }
     }
 
-    /// HPCC-26: among the links that are not full, consider the one with the highest utilisation.
-    /// From the first step on, each step multiplies its slack by a factor: the share of its load from
-    /// flows that a full link limits. Without such flows it is full after the step.
+    /// HPCC-26: consider the link with the highest utilisation among links that are not full. From
+    /// the first step on, each step multiplies the slack of this link by a factor: the share of its
+    /// load that belongs to flows limited by a full link. Without such flows, the link is full
+    /// after the step.
     #[test]
     fn limited_flows_say_how_fast_a_link_fills((uses, capacity, start) in network(6, 9)) {
         let mut rates = step(&uses, &capacity, &start);
         for _ in 0..30 {
             let load = loads(&uses, &rates);
             let open = |i: &usize| {
-                // Links that a flow can still fill, because the flow is not limited elsewhere.
+                // Links that some flow can still fill, because no full link limits this flow.
                 !full(load[*i], capacity[*i]) && (0..rates.len()).any(|j| {
                     uses[*i][j] && fullest(&uses, &capacity, &load, j) < 1.0 - 1e-11
                 })
@@ -137,8 +138,8 @@ proptest! {
         }
     }
 
-    /// HPCC-26: the paper's bound (at most as many steps as links) holds if no flow that a full
-    /// link limits crosses a link that is still to be filled.
+    /// HPCC-26: the paper's bound (at most as many steps as links) holds under a condition: no flow
+    /// that a full link limits crosses a link that is not full yet.
     #[test]
     fn the_bound_on_steps_holds_where_limited_flows_stay_apart((uses, capacity, start) in network(6, 9)) {
         let mut rates = step(&uses, &capacity, &start);
@@ -163,8 +164,8 @@ proptest! {
     }
 }
 
-/// Returns the rates after one round trip of App. A.3, with the largest utilisation of each path
-/// and `a`.
+/// Returns the rates after one round trip of App. A.3. Each flow uses the largest utilisation on
+/// its path, and the additive increase `a`.
 fn additive_step(
     uses: &[Vec<bool>],
     capacity: &[f64],
@@ -177,7 +178,7 @@ fn additive_step(
     rates.iter().enumerate().map(next).collect()
 }
 
-/// Returns the max-min fair rates, by filling all links in parallel.
+/// Returns the max-min fair rates, computed by progressive filling.
 fn max_min(uses: &[Vec<bool>], capacity: &[f64], flows: usize) -> Vec<f64> {
     let mut rates: Vec<Option<f64>> = vec![None; flows];
     while rates.iter().any(Option::is_none) {
@@ -208,9 +209,9 @@ fn max_min(uses: &[Vec<bool>], capacity: &[f64], flows: usize) -> Vec<f64> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// HPCC-27: with a small additive increase every flow converges to R = a / (1 − η/U) of the
-    /// most utilised link of its path. U exceeds η by the factor 1 / (1 − a/R), so it is below 1 if
-    /// a < R (1 − η). The rates are nearly max-min fair.
+    /// HPCC-27: with a small additive increase `a`, every flow converges to R = a / (1 − η/U), with
+    /// U of the fullest link on its path. U = η / (1 − a/R), so U is below 1 if a < R (1 − η). The
+    /// rates are nearly max-min fair.
     #[test]
     fn equilibrium_of_the_additive_recursion((uses, capacity, start) in network(4, 7)) {
         let (eta, flows) = (0.95, start.len());
@@ -218,7 +219,7 @@ proptest! {
         let least = fair.iter().copied().fold(f64::INFINITY, f64::min);
         let a = least * 0.002;
         let mut rates = start;
-        // A flow whose rate is far above `a` needs more round trips to converge.
+        // The number of round trips to convergence grows with the ratio of the rate to `a`.
         let settled = (0..600_000).any(|_| {
             let next = additive_step(&uses, &capacity, &rates, eta, a);
             let still = |(new, old): (&f64, &f64)| (new / old - 1.0).abs() < 1e-10;
@@ -238,7 +239,8 @@ proptest! {
     }
 }
 
-/// Returns the registers per flow and link (Eq. 7) and the rates after many round trips.
+/// Returns the windows (registers of Eq. 7) per flow and link, and the rates, after many round
+/// trips.
 fn alpha_fair(
     uses: &[Vec<bool>],
     capacity: &[f64],
@@ -259,16 +261,16 @@ fn alpha_fair(
         for (i, row) in registers.iter_mut().enumerate() {
             for register in row {
                 let next = *register * eta * capacity[i] / load[i] + a;
-                *register = next.min(1e6); // grows without limit if the link is never full
+                *register = next.min(1e6); // without limit, it grows for ever on an idle link
             }
         }
     }
     (registers, rates)
 }
 
-/// HPCC-32, HPCC-39: a parking lot of L links has one flow over all links and one flow over each
-/// link. The long flow gets L^(−1/α) of the rate of a short one: 1/L at α = 1, and the same rate
-/// for large α.
+/// HPCC-32, HPCC-39: a parking lot of L links has one long flow over all links and one short flow
+/// over each link. Rate of the long flow = L^(−1/α) · rate of a short flow: 1/L for α = 1, equal
+/// rates for large α.
 #[test]
 fn alpha_decides_what_the_long_flow_of_a_parking_lot_gets() {
     for links in [2usize, 4] {
@@ -293,9 +295,9 @@ fn alpha_decides_what_the_long_flow_of_a_parking_lot_gets() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
-    /// HPCC-32, HPCC-39: on random networks the rates meet the conditions of the α-fair optimum.
-    /// Each link has one price for all its flows, which is 0 if the link is not full. A flow's rate
-    /// to the power −α is the sum of the prices of its path.
+    /// HPCC-32, HPCC-39: on random networks, the rates meet the conditions of the α-fair optimum.
+    /// Each link has one price for all its flows; the price is 0 if the link is not full. For each
+    /// flow, rate^(−α) is the sum of the prices on its path.
     #[test]
     fn registers_are_the_prices_of_the_alpha_fair_optimum(
         (uses, capacity, start) in network(4, 6), alpha in prop::sample::select(&[1.0, 2.0][..]),

@@ -1,4 +1,4 @@
-//! Variants of HPCC, each computed by hand, and the table that replaces a division.
+//! Variants of HPCC with values by hand, and the table that replaces a division.
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ fn paper() -> HpccConfig {
     HpccConfig::paper(1e11)
 }
 
-/// HPCC-33: two ACKs of packets that saw the same queue both count (Fig. 5). With the reference
-/// window they count once.
+/// HPCC-33: without a reference window, two ACKs for packets in the same queue both reduce the
+/// window (Fig. 5). With the reference window, only one reduction results.
 #[test]
 fn per_ack_reacts_twice_to_the_same_queue() {
     let window_after_two = |reaction| {
@@ -25,7 +25,7 @@ fn per_ack_reacts_twice_to_the_same_queue() {
             ..paper()
         });
         flow.ack(1_000, 100_000, &stack(&[port(0, 0, 90_000)]));
-        // U = u = 1.9 both times: line rate, and 90 000 bytes in the queue.
+        // U = u = 1.9 for both ACKs: line rate, and 90 000 bytes in the queue.
         flow.ack(2_000, 101_000, &stack(&[port(8, 100_000, 90_000)]));
         flow.ack(3_000, 101_000, &stack(&[port(16, 200_000, 90_000)]));
         close(flow.hpcc.utilisation(), 1.9);
@@ -35,7 +35,7 @@ fn per_ack_reacts_twice_to_the_same_queue() {
     close(window_after_two(Reaction::PerAck), 25_040.0 + 80.0);
 }
 
-/// HPCC-33: every ACK counts as a stage.
+/// HPCC-33: in "per-ack", every ACK counts as a stage.
 #[test]
 fn per_ack_counts_every_ack_as_a_stage() {
     let mut flow = Flow::with(HpccConfig {
@@ -56,7 +56,7 @@ fn per_ack_counts_every_ack_as_a_stage() {
     }
 }
 
-/// HPCC-34: between the updates no telemetry is measured or recorded.
+/// HPCC-34: in "per-rtt", telemetry between two updates is neither measured nor recorded.
 #[test]
 fn per_rtt_looks_at_one_ack_of_a_round_trip() {
     let mut flow = Flow::with(HpccConfig {
@@ -73,17 +73,18 @@ fn per_rtt_looks_at_one_ack_of_a_round_trip() {
     }
     assert_eq!(flow.window(), 100_000);
     close(flow.hpcc.utilisation(), 1.0);
-    // 101 µs since the record: 1 262 500 bytes, line rate, and 40 000 bytes of queue.
+    // In the 101 µs since the last recorded telemetry: 1 262 500 bytes, which is line rate, and a
+    // queue of 40 000 bytes.
     flow.ack(101_000, 200_000, &stack(&[port(101, 1_262_500, 40_000)]));
     close(flow.hpcc.utilisation(), 1.4);
     close(flow.window_bytes(), 95_000.0 / 1.4 + 80.0);
     close(flow.hpcc.reference_bytes(), flow.window_bytes());
-    // lastUpdateSeq is 200 000 now.
+    // lastUpdateSeq is now 200 000.
     flow.ack(200_000, 300_000, &stack(&[port(120, 0, 0)]));
     close(flow.hpcc.utilisation(), 1.4);
 }
 
-/// HPCC-10 applies to every reaction: telemetry of another path is recorded immediately.
+/// HPCC-10: with every `reaction`, telemetry of another path is recorded immediately.
 #[test]
 fn per_rtt_sees_a_new_path_at_once() {
     let mut flow = Flow::with(HpccConfig {
@@ -100,7 +101,8 @@ fn per_rtt_sees_a_new_path_at_once() {
     close(flow.hpcc.utilisation(), 0.5);
 }
 
-/// HPCC-38: between updates a link without a queue is ignored, and its record does not change.
+/// HPCC-38: between updates, a link without a queue does not count, and its recorded telemetry does
+/// not change.
 #[test]
 fn sampled_feedback_passes_over_empty_links_between_updates() {
     let mut flow = Flow::with(HpccConfig {
@@ -110,15 +112,15 @@ fn sampled_feedback_passes_over_empty_links_between_updates() {
     flow.ack(1, 100_000, &stack(&[port(0, 0, 0)]));
     flow.ack(2, 100_000, &stack(&[port(8, 50_000, 0)]));
     close(flow.hpcc.utilisation(), 1.0);
-    // A link with a queue counts, from its record of 0 µs: 100 000 bytes in 16 µs.
+    // A link with a queue counts, relative to its telemetry of 0 µs: 100 000 bytes in 16 µs.
     flow.ack(3, 100_000, &stack(&[port(16, 100_000, 10)]));
     close(flow.hpcc.utilisation(), 0.5);
-    // The ACK of an update also measures a link without a queue.
+    // On the ACK of an update, a link without a queue counts too.
     flow.ack(100_001, 200_000, &stack(&[port(24, 190_000, 0)]));
     close(flow.hpcc.utilisation(), 0.9);
 }
 
-/// HPCC-23: W_AI depends on the number of flows.
+/// HPCC-23: W_AI by the rule of thumb depends on the number of flows.
 #[test]
 fn additive_increase_by_the_rule_of_thumb() {
     let mut flow = Flow::with(HpccConfig {
@@ -152,8 +154,7 @@ fn a_register_per_link() {
     close(flow.window_bytes(), 1.0 / (1.0 / first + 1.0 / second));
     close(flow.hpcc.utilisation(), 1.9);
     close(flow.hpcc.reference_bytes(), flow.window_bytes());
-    // Within the round trip W changes, but the references of the registers do not: 1.0 of both
-    // links.
+    // Within the round trip, the window W changes but the reference windows of both links do not.
     for _ in 0..2 {
         flow.ack(
             2,
@@ -165,8 +166,8 @@ fn a_register_per_link() {
     close(flow.window_bytes(), 1.0 / (1.0 / first + 1.0 / second));
 }
 
-/// HPCC-32: with infinite α the smallest register is the window. With a single link this is
-/// Algorithm 1.
+/// HPCC-32: with infinite α, the flow's window is the smallest window of its links. With a single
+/// link, this is Algorithm 1.
 #[test]
 fn max_min_takes_the_smallest_register() {
     let mut flow = registers(f64::INFINITY);
@@ -191,8 +192,8 @@ fn max_min_takes_the_smallest_register() {
     }
 }
 
-/// HPCC-32: on another path the flow gets new registers that give the same window. The upper limit
-/// of the registers does not limit a flow below line rate.
+/// HPCC-32: on another path the flow creates new windows per link, with the same α-mean. The upper
+/// bound of the windows per link does not limit a flow below line rate.
 #[test]
 fn a_new_path_makes_new_registers_of_the_same_window() {
     let mut flow = registers(1.0);
@@ -202,7 +203,7 @@ fn a_new_path_makes_new_registers_of_the_same_window() {
     let hops = |us, sent| vec![port(us, sent, 0); 4];
     flow.ack(3, 200_000, &stack(&hops(0, 0)));
     close(flow.window_bytes(), 50_080.0);
-    // All links are at η: only the additive increase of four registers changes the window.
+    // All links are at η: only the additive increase of four links changes the window.
     flow.ack(4, 200_000, &stack(&hops(8, 95_000)));
     close(flow.window_bytes(), (4.0 * 50_080.0 + 80.0) / 4.0);
     let mut sent = 95_000;
@@ -212,8 +213,8 @@ fn a_new_path_makes_new_registers_of_the_same_window() {
         flow.ack(seq, seq, &stack(&hops(8 * i, sent)));
     }
     assert_eq!(flow.window(), 100_000);
-    // The limit of each register is ten times four W_init. After U = 1.9 on the first link, half of
-    // it is still far from the limit of the flow.
+    // The upper bound per link is ten times four W_init. After U = 1.9 on the first link, half of
+    // this bound is still far above the upper bound of the flow.
     let heard = [
         port(8 * 400, sent + 190_000, 0),
         port(8 * 400, sent + 9_500, 0),
@@ -223,7 +224,7 @@ fn a_new_path_makes_new_registers_of_the_same_window() {
     assert_eq!(flow.window(), 100_000);
 }
 
-/// HPCC-35: size of the table. For ε = 1 % it is about the paper's 10 KB.
+/// HPCC-35: size of the table. For ε = 1 % it is about 10 KB, as in the paper.
 #[test]
 fn size_of_the_table_by_its_error() {
     let sizes = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05].map(|epsilon| {
@@ -244,13 +245,13 @@ fn the_table_is_exact_where_it_has_an_entry() {
         assert_eq!(table.reciprocal(n), f64::from(1.0 / n as f32));
     }
     assert_eq!(table.reciprocal(1 << 22), table.reciprocal(u32::MAX));
-    // Ratios beyond the range use the nearest ratio in it.
+    // Ratios outside the range of the table use the nearest ratio in the range.
     close(table.inverse(1e9), table.inverse(1024.0));
     close(table.inverse(0.0), 4096.0);
     assert!(format!("{table:?}").len() < 100);
 }
 
-/// HPCC-35 in Eq. 4: U/η = 2 is 8192/4096, which uses the entry below 8192.
+/// HPCC-35: window of Eq. 4 for U/η = 2. This is 8192/4096, which uses the entry below 8192.
 #[test]
 fn a_window_divided_by_the_table() {
     let table = Arc::new(Reciprocals::new(0.02));
@@ -269,14 +270,15 @@ fn a_window_divided_by_the_table() {
 }
 
 proptest! {
-    /// HPCC-35: a reciprocal is too large by a relative error below ε, and never too small.
+    /// HPCC-35: the table's reciprocal exceeds the exact one by a relative error below ε, and it is
+    /// never smaller.
     #[test]
     fn the_error_of_the_table_stays_below_epsilon(n in 1u32..=1 << 22, epsilon in 0.0005f64..0.2) {
         let error = 1.0 - 1.0 / (f64::from(n) * Reciprocals::new(epsilon).reciprocal(n));
         prop_assert!(error > -1e-7 && error < epsilon + 1e-7, "{} of {}: {}", n, epsilon, error);
     }
 
-    /// HPCC-21: with any options the window is a number within its bounds.
+    /// HPCC-21: with any options, the window is a finite number within its bounds.
     #[test]
     fn options_keep_the_window_within_its_bounds(
         reaction in prop::sample::select(&[Reaction::Combined, Reaction::PerAck, Reaction::PerRtt][..]),

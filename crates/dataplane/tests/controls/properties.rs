@@ -22,7 +22,7 @@ use dataplane::int::{IntHop, IntStack};
 use dataplane::packet::Notice;
 use proptest::prelude::*;
 
-/// Returns a congestion control with state, by number.
+/// Returns a stateful congestion control and its lowest rate in bits per second, by index.
 fn control(kind: usize, line_bps: f64) -> (ControlConfig, f64) {
     let least_bps = line_bps / 1000.0;
     let config = match kind {
@@ -58,7 +58,8 @@ fn control(kind: usize, line_bps: f64) -> (ControlConfig, f64) {
     (config, least_bps)
 }
 
-/// Generates small numbers, so that equal ones and zeros are frequent, or any number.
+/// Generates numbers from a small range (so that equal numbers and zeros are frequent), a larger
+/// range, or all numbers.
 fn number() -> impl Strategy<Value = u64> {
     prop_oneof![3 => 0u64..4, 3 => 0u64..100_000_000, 1 => any::<u64>()]
 }
@@ -161,9 +162,9 @@ fn apply(control: &mut Mixed, config: &PerClass, path: &PathInfo, now: u64, op: 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1024))]
 
-    /// HPCC-20, HPCC-21, DCQCN-16, DCQCN-17, TIMELY-13, DCTCP-10, POWER-05: for any feedback the
+    /// HPCC-20, HPCC-21, DCQCN-16, DCQCN-17, TIMELY-13, DCTCP-10, POWER-05: for any feedback, the
     /// rate is a number between the lowest rate and the line rate. The window is between one byte
-    /// and the larger of BDP and packet.
+    /// and the larger of one BDP and one packet.
     #[test]
     fn rate_and_window_stay_in_bounds(
         kind in 0usize..9,
@@ -172,7 +173,7 @@ proptest! {
     ) {
         let (config, least_bps) = control(kind, path.line_bps);
         let most = (path.bdp_bytes.max(f64::from(path.mtu))) as u64;
-        // DCTCP has no lowest rate but a lowest window of one packet.
+        // DCTCP has a lowest window of one packet instead of a lowest rate.
         let least_bps = least_bps * (1.0 - 1e-9);
         feed(config, &path, &ops, |rate, window| {
             prop_assert!(rate >= least_bps && rate <= path.line_bps, "rate {}", rate);
@@ -182,7 +183,8 @@ proptest! {
     }
 }
 
-/// Applies feedback to a flow of a control. Calls `check` with its rate and window after each.
+/// Applies feedback to a flow of a control. Calls `check` with the rate and window after each piece
+/// of feedback.
 fn feed(
     config: ControlConfig,
     path: &PathInfo,
@@ -201,7 +203,7 @@ fn feed(
     Ok(())
 }
 
-/// Paths of several speeds, some of which have no round trip.
+/// Generates paths of several speeds, some with a base round trip of 0.
 fn paths() -> impl Strategy<Value = PathInfo> {
     let gbps = prop_oneof![Just(0.01), Just(1.0), Just(100.0), Just(800.0)];
     (gbps, prop::bool::weighted(0.1)).prop_map(|(gbps, no_rtt)| match no_rtt {
@@ -221,7 +223,7 @@ fn feedback() -> impl Strategy<Value = Vec<(u64, Op)>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1024))]
 
-    /// Every control of the list, with its defaults: for any feedback the flow has a rate and may send.
+    /// For any feedback, every control of the list (with its defaults) permits its flow to send.
     #[test]
     fn every_control_lets_a_flow_send(
         kind in 0..CONTROLS.len(),
@@ -236,11 +238,11 @@ proptest! {
         })?;
     }
 
-    /// SWIFT-10, SWIFT-16: for any feedback the window is between a packet and what the line sends in the
-    /// target, and the pace is a rate, or none.
+    /// SWIFT-10, SWIFT-16: for any feedback, the window is between one packet and what the line
+    /// sends in the target delay, and the pacing rate is positive, or there is no pacing.
     #[test]
     fn swifts_window_and_pace_stay_in_bounds(path in paths(), ops in feedback()) {
-        // A switch on the path: 22 µs.
+        // Target delay on a path with one switch: 22 µs.
         let most = (path.line_bps * 22e-6 / 8.0).max(1_000.0) as u64;
         feed(ControlConfig::Swift(SwiftConfig::default()), &path, &ops, |rate, window| {
             prop_assert!(rate.is_infinite() || window == 1, "{} {}", rate, window);
@@ -249,8 +251,8 @@ proptest! {
         })?;
     }
 
-    /// BOLT-18, BOLT-20: for any feedback the window is between a byte and its largest value, or a
-    /// BDP, and only a window of one packet is paced.
+    /// BOLT-18, BOLT-20: for any feedback, the window is between one byte and the larger of the
+    /// largest window and one BDP. The flow is paced only if the window is at most one packet.
     #[test]
     fn bolts_window_and_pace_stay_in_bounds(path in paths(), ops in feedback()) {
         let most = path.bdp_bytes.max(373_760.0) as u64;
@@ -262,7 +264,7 @@ proptest! {
     }
 }
 
-/// The two controls without feedback have no pace. The fixed window is a BDP or the given size.
+/// The two controls without feedback do not pace. The fixed window is one BDP or the given size.
 #[test]
 fn line_rate_and_fixed_window() {
     let path = path(100.0);
@@ -277,7 +279,7 @@ fn line_rate_and_fixed_window() {
     }
 }
 
-/// With several controls each flow has the control of its class.
+/// At a NIC with several controls, each flow has the control of its traffic class.
 #[test]
 fn the_class_of_a_flow_names_its_control() {
     let slow = ControlConfig::FixedWindow(FixedWindowConfig {

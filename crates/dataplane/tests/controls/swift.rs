@@ -3,8 +3,8 @@ use dataplane::cc::swift::{Swift, SwiftConfig};
 use dataplane::cc::{Ack, Control, Feedback, Loss, PathInfo};
 use dataplane::units::US;
 
-/// A flow with the defaults on a path of three switches at 100 Gb/s: base round trip 8 µs, target
-/// 26 µs without flow scaling.
+/// A flow with default parameters on a path of three switches at 100 Gb/s: base round trip 8 µs,
+/// target delay 26 µs without flow scaling.
 #[derive(Clone)]
 struct Flow {
     config: SwiftConfig,
@@ -36,8 +36,8 @@ impl Flow {
         })
     }
 
-    /// Returns the window after an ACK of `packets` packets, `after_us` later, with this round trip
-    /// and the included time in hosts, in µs.
+    /// Returns the window after an ACK of `packets` packets, `after_us` after the last ACK. The
+    /// round trip is `rtt_us`, which includes `hosts_us` in hosts.
     fn ack_of(&mut self, packets: f64, after_us: f64, rtt_us: f64, hosts_us: f64) -> f64 {
         self.now += (after_us * US as f64) as u64;
         let newly = (packets * 1000.0) as u64;
@@ -80,8 +80,8 @@ fn unscaled() -> SwiftConfig {
     }
 }
 
-/// SWIFT-05, SWIFT-06, SWIFT-13, SWIFT-40: computed by hand. Below the target of 26 µs a packet
-/// adds 1/W, or 1 if W is below one packet.
+/// SWIFT-05, SWIFT-06, SWIFT-13, SWIFT-40: values by hand. Below the target of 26 µs, an
+/// acknowledged packet adds 1/W to the window W, or 1 if W is below one packet.
 #[test]
 fn a_window_grows_by_one_packet_per_round_trip() {
     let mut flow = Flow::with_cwnd(10.0);
@@ -93,22 +93,22 @@ fn a_window_grows_by_one_packet_per_round_trip() {
     close(flow.ack_of(0.0, 1.0, 8.0, 0.0), 1.5);
 }
 
-/// SWIFT-07: the decrease is β times the relative excess of the delay, at most max_mdf.
+/// SWIFT-07: the window decreases by β · (delay − target) / delay, at most by `max_mdf`.
 #[test]
 fn a_window_shrinks_with_the_excess() {
     let mut flow = Flow::with_cwnd(20.0);
-    // (32.5 − 26)/32.5 = 0.2.
+    // (32.5 − 26)/32.5 = 0.2
     close(flow.ack(32.5, 0.0), 20.0 * (1.0 - 0.8 * 0.2));
     let mut flow = Flow::with_cwnd(20.0);
-    // (260 − 26)/260 = 0.9 would leave a factor of 0.28, below the limit of max_mdf.
+    // (260 − 26)/260 = 0.9 would give a factor of 0.28, which is below 1 − `max_mdf`.
     close(flow.ack(260.0, 0.0), 10.0);
-    // At the target the window does not change.
+    // At the target delay the window does not change.
     let mut flow = Flow::with_cwnd(20.0);
     close(flow.ack(26.0, 0.0), 20.0);
 }
 
-/// SWIFT-08, SWIFT-09: one decrease per round trip. Growth is not limited, and an ACK at the target
-/// does not count as a decrease.
+/// SWIFT-08, SWIFT-09: at most one decrease per round trip. Increases are not limited, and an ACK
+/// at the target delay does not count as a decrease.
 #[test]
 fn one_decrease_per_round_trip() {
     let mut flow = Flow::with_cwnd(16.0);
@@ -122,22 +122,23 @@ fn one_decrease_per_round_trip() {
     close(flow.ack_of(1.0, 12.0, 52.0, 0.0), 4.25 * 0.6);
 }
 
-/// SWIFT-01, SWIFT-02, SWIFT-04, SWIFT-15: time in hosts does not count as network delay. Above its
-/// own target it reduces the endpoint window. The smaller window applies.
+/// SWIFT-01, SWIFT-02, SWIFT-04, SWIFT-15: time in hosts does not count as network delay. It
+/// reduces the endpoint window if it is above the endpoint target. The flow uses the smaller
+/// window.
 #[test]
 fn hosts_and_network_are_told_apart() {
     let mut flow = Flow::with_cwnd(10.0);
     close(flow.ack(100.0, 80.0), 10.1);
-    // 125 µs in hosts against a target of 100 µs: 1 − 0.8 · 0.2. The network delay is 10 µs.
+    // 125 µs in hosts with a target of 100 µs: factor 1 − 0.8 · 0.2. The network delay is 10 µs.
     close(flow.ack(135.0, 125.0), 10.1 * 0.84);
-    // 40 µs in the network against 26 µs: the fabric window, which had grown, falls below the
-    // endpoint window.
+    // 40 µs in the network with a target of 26 µs: the fabric window had grown and now falls below
+    // the endpoint window.
     let fabric = 10.1 + 1.0 / 10.1;
     let cwnd = flow.ack_of(1.0, 200.0, 50.0, 10.0);
     close(cwnd, fabric * (1.0 - 0.8 * 14.0 / 40.0));
 }
 
-/// SWIFT-03: the first ACK has the same effect as the last.
+/// SWIFT-03: delays are not smoothed, so the first ACK and the last have the same effect.
 #[test]
 fn delays_are_not_smoothed() {
     let mut flow = Flow::with_cwnd(10.0);
@@ -148,9 +149,9 @@ fn delays_are_not_smoothed() {
     close(flow.ack(260.0, 0.0), before / 2.0);
 }
 
-/// SWIFT-14: the addition is `fs_range` at `fs_min_cwnd`, 0 from `fs_max_cwnd`, and a/√W + b
-/// between. A window of a quarter packet gives a/√0.25 + b: with bounds 0.1 and 100, a = 100
-/// µs/(√10 − 0.1).
+/// SWIFT-14: flow scaling adds `fs_range` to the target at or below `fs_min_cwnd`, 0 at or above
+/// `fs_max_cwnd`, and a/√W + b between them. A window of a quarter packet adds a/√0.25 + b. With
+/// the bounds 0.1 and 100, a = 100 µs/(√10 − 0.1).
 #[test]
 fn small_windows_have_higher_targets() {
     let target_of = |cwnd: f64| {
@@ -179,8 +180,8 @@ fn small_windows_have_higher_targets() {
     near(target_of(4.0), 26.0 + a * 0.5 - a * 0.1);
 }
 
-/// SWIFT-10, SWIFT-11, SWIFT-41: 26 µs at 100 Gb/s are 325 packets of 1000 bytes. The smallest
-/// window is 0.01 packets.
+/// SWIFT-10, SWIFT-11, SWIFT-41: the largest window is 26 µs at 100 Gb/s, or 325 packets of 1000
+/// bytes. The smallest window is 0.01 packets.
 #[test]
 fn windows_stay_between_their_bounds() {
     let mut flow = Flow::with_cwnd(324.5);
@@ -199,15 +200,15 @@ fn windows_stay_between_their_bounds() {
     close(flow.ack(8.0, 0.0), 30.0);
 }
 
-/// SWIFT-12: a flow starts with one BDP, 100 packets here.
+/// SWIFT-12: a flow starts with a window of one BDP, here 100 packets.
 #[test]
 fn a_flow_starts_with_one_bdp() {
     let flow = Flow::new(unscaled());
     close(flow.swift.cwnd(), 100.0);
 }
 
-/// SWIFT-16, SWIFT-17: with a window below one packet a frame of 1048 bytes takes RTT / W. Larger
-/// windows are not paced.
+/// SWIFT-16, SWIFT-17: with a window of W < 1 packets, a frame of 1048 bytes starts every RTT / W.
+/// Larger windows are not paced.
 #[test]
 fn below_one_packet_the_flow_is_paced() {
     let mut flow = Flow::with_cwnd(1.0);
@@ -221,7 +222,7 @@ fn below_one_packet_the_flow_is_paced() {
     let bps = flow.swift.rate_bps(&flow.config, &flow.path, 0);
     close(1048.0 * 8.0 / bps * 1e6, 52.0 / 0.6);
     assert_eq!(flow.swift.window(&flow.config, &flow.path, 0), 1);
-    // The round trip of the last ACK counts, including the time in hosts.
+    // Pacing uses the round trip of the last ACK, including the time in hosts.
     flow.ack_of(0.0, 1.0, 90.0, 70.0);
     let bps = flow.swift.rate_bps(&flow.config, &flow.path, 0);
     close(1048.0 * 8.0 / bps * 1e6, 90.0 / 0.6);
@@ -237,23 +238,24 @@ fn as_many_packets_are_in_flight_as_the_window_has_whole_ones() {
     }
 }
 
-/// SWIFT-18, SWIFT-19: a loss reduces the fabric window by max_mdf, once per round trip. The fifth
-/// timeout in a row sets the smallest window.
+/// SWIFT-18, SWIFT-19: a loss reduces the fabric window by the factor 1 − `max_mdf`, once per round
+/// trip. The fifth timeout in a row sets both windows to the smallest window.
 #[test]
 fn losses_and_timeouts() {
     let mut flow = Flow::with_cwnd(64.0);
     close(flow.lost(1, false), 32.0);
     close(flow.lost(7, false), 32.0);
     close(flow.lost(1, true), 16.0);
-    // The endpoint window is still 64 packets: 1600 packets add 25 to it, and 100 to the fabric
-    // window.
+    // The endpoint window is still 64 packets: an ACK of 1600 packets adds 25 to it, and 100 to the
+    // fabric window.
     close(flow.clone().ack_of(1600.0, 1.0, 8.0, 0.0), 64.0 + 25.0);
     for _ in 0..3 {
         flow.lost(10, true);
     }
     close(flow.swift.cwnd(), 2.0);
     close(flow.lost(1, true), 0.01);
-    // Both windows have the minimum. A long time in hosts lets only the fabric window grow.
+    // Both windows are the smallest ones. If the time in hosts is long, only the fabric window
+    // grows.
     close(flow.clone().ack(135.0, 125.0), 0.01);
 
     let mut flow = Flow::with_cwnd(64.0);
@@ -265,7 +267,7 @@ fn losses_and_timeouts() {
     close(flow.lost(9, true), before / 2.0);
 }
 
-/// SWIFT-20: marks do not matter. Every ACK above had a mark.
+/// SWIFT-20: ECN marks have no effect. Every ACK in the tests above has a mark.
 #[test]
 fn marks_and_notices_change_nothing() {
     let mut flow = Flow::with_cwnd(10.0);

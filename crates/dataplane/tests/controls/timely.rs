@@ -6,7 +6,7 @@ use dataplane::cc::{Ack, Control, Feedback, Limit};
 
 const US: u64 = 1_000_000;
 
-/// A flow of 10 Gb/s with the paper's values. Each ACK is a completion.
+/// A flow at 10 Gb/s with the paper's values. Each ACK is a completion event.
 struct Flow {
     config: TimelyConfig,
     timely: Timely,
@@ -23,7 +23,7 @@ impl Flow {
         }
     }
 
-    /// Returns the rate in Mb/s after a completion with a round trip of `rtt_us`.
+    /// Returns the rate in Mb/s after a completion event with a round trip of `rtt_us`.
     fn rtt(&mut self, rtt_us: u64) -> f64 {
         self.seq += 1_000;
         let ack = Feedback::Ack(Ack {
@@ -43,29 +43,30 @@ impl Flow {
     }
 }
 
-/// TIMELY-01, TIMELY-04, TIMELY-05, TIMELY-06, TIMELY-09, TIMELY-10: computed by hand.
+/// TIMELY-01, TIMELY-04, TIMELY-05, TIMELY-06, TIMELY-09, TIMELY-10: rates with values by hand.
 #[test]
 fn gradient_between_the_thresholds() {
     let mut flow = Flow::new();
     close(flow.rate_bps(), 10e9);
     close(flow.rtt(60), 10_000.0);
-    // d = 0.875 · 20 µs = 17.5 µs, gradient 0.875, factor 1 − 0.8 · 0.875 = 0.3.
+    // Smoothed difference d = 0.875 · 20 µs = 17.5 µs, gradient 0.875, factor 1 − 0.8 · 0.875 =
+    // 0.3.
     close(flow.rtt(80), 3_000.0);
     // d = 0.125 · 17.5 − 0.875 · 10 = −6.5625 µs: increase.
     close(flow.rtt(70), 3_010.0);
-    // d = −0.8203125 µs is still negative with a constant round trip: increase.
+    // d = −0.8203125 µs is negative although the round trip is constant: increase.
     close(flow.rtt(70), 3_020.0);
     // d = 0.125 · −0.8203125 + 0.875 · 2 = 1.6474609375 µs.
     close(flow.rtt(72), 3_020.0 * (1.0 - 0.8 * 1.647_460_937_5 / 20.0));
 }
 
-/// TIMELY-09: a gradient of 0 is not above 0.
+/// TIMELY-09: the rate increases if the gradient is 0.
 #[test]
 fn a_constant_round_trip_grows() {
     let mut flow = Flow::new();
     flow.rtt(1_000);
     close(flow.rtt(1_000), 6_000.0);
-    flow.config.t_high_ps = 2_000 * US; // now 1 000 µs is between the thresholds
+    flow.config.t_high_ps = 2_000 * US; // 1 000 µs is now between the thresholds
     close(flow.rtt(1_000), 6_010.0);
 }
 
@@ -80,11 +81,12 @@ fn below_t_low_it_grows() {
     for i in 1..=12 {
         close(flow.rtt(i), start + 10.0 * i as f64);
     }
-    // 50 µs is not below T_low: with a steep gradient the rate falls.
+    // A round trip of 50 µs is not below T_low: with a steep gradient, the rate falls.
     assert!(flow.rtt(50) < start);
 }
 
-/// TIMELY-08: above T_high the rate falls for any gradient. 500 µs is not above.
+/// TIMELY-08: above T_high the rate falls for any gradient. A round trip of 500 µs is not above
+/// T_high.
 #[test]
 fn above_t_high_it_falls() {
     let mut flow = Flow::new();
@@ -95,8 +97,8 @@ fn above_t_high_it_falls() {
     close(flow.rtt(500), before + 10.0);
 }
 
-/// TIMELY-10, TIMELY-13: a gradient that would make the rate negative sets the lowest rate. The
-/// rate never exceeds the line rate.
+/// TIMELY-10, TIMELY-13: if a gradient would make the rate negative, the rate is set to the lowest
+/// rate. The rate never exceeds the line rate.
 #[test]
 fn the_rate_keeps_its_bounds() {
     let mut flow = Flow::new();
@@ -109,7 +111,8 @@ fn the_rate_keeps_its_bounds() {
     close(flow.rtt(2_000), 10_000.0);
 }
 
-/// TIMELY-11: five increases by AI, then HAI. A decrease resets the count.
+/// TIMELY-11: five increases by AI in a row are followed by increases by HAI. A decrease resets the
+/// count.
 #[test]
 fn hyperactive_after_five() {
     let mut flow = Flow::new();
@@ -123,7 +126,7 @@ fn hyperactive_after_five() {
     close(flow.rtt(60), rate + 10.0);
 }
 
-/// TIMELY-12: with this option increases below T_low count too.
+/// TIMELY-12: with `hai_below_low`, increases below T_low count as increases in a row.
 #[test]
 fn hyperactive_below_t_low() {
     let mut flow = Flow::new();
@@ -136,7 +139,8 @@ fn hyperactive_below_t_low() {
     }
 }
 
-/// TIMELY-02, TIMELY-03: an update needs an ACK beyond the next byte to send at the last update.
+/// TIMELY-02, TIMELY-03: at most one update per round trip. An update requires an ACK beyond the
+/// byte that was next to be sent at the last update.
 #[test]
 fn once_per_round_trip() {
     let mut flow = Flow::new();
@@ -154,7 +158,7 @@ fn once_per_round_trip() {
     assert!(on(50_001, 99_000, 900) < 10e9);
 }
 
-/// TIMELY-14: the window is the BDP times the ratio of the rate to the line rate.
+/// TIMELY-14: window = BDP · rate / line rate.
 #[test]
 fn window_follows_the_rate() {
     let mut flow = Flow::new();
@@ -170,7 +174,7 @@ fn window_follows_the_rate() {
     assert_eq!(flow.window(), 10);
 }
 
-/// TIMELY-15, TIMELY-16: parameter sets.
+/// TIMELY-15, TIMELY-16: values of the parameter sets.
 #[test]
 fn parameter_sets() {
     let paper = TimelyConfig::paper();
@@ -199,12 +203,13 @@ fn patched() -> Flow {
     flow
 }
 
-/// TIMELY-30, TIMELY-31: computed by hand. α = 0.875, smallest round trip 20 µs, reference 50 µs.
+/// TIMELY-30, TIMELY-31: rates by hand. α = 0.875, smallest round trip 20 µs, reference 50 µs.
 #[test]
 fn the_patched_band_weighs_growth_against_the_reference() {
     let mut flow = patched();
     flow.rtt(60);
-    // d = 17.5 µs. The gradient 0.875 is beyond the range: weight 1, error 30/50.
+    // Smoothed difference d = 17.5 µs. The gradient 0.875 is above the range: weight 1, error
+    // 30/50.
     let mut rate = 10_000.0 * (1.0 - 0.008 * 0.6);
     close(flow.rtt(80), rate);
     // d = 0.125 · 17.5 − 0.875 · 10 = −6.5625 µs, gradient below −1/4: weight 0.
@@ -217,7 +222,7 @@ fn the_patched_band_weighs_growth_against_the_reference() {
 }
 
 /// TIMELY-30: for a constant round trip there is one rate at which increase and decrease are equal.
-/// At 75 µs weight and error are 1/2, so 5 Mb/s of increase equal 0.002 of the rate.
+/// At 75 µs, weight and error are 1/2, so an increase of 5 Mb/s equals 0.002 of the rate.
 #[test]
 fn the_patched_band_has_one_fixed_point() {
     for start_us in [60, 400] {
@@ -234,15 +239,16 @@ fn the_patched_band_has_one_fixed_point() {
     }
 }
 
-/// TIMELY-32: outside the band the patch changes nothing. Inside there is no hyperactive increase.
+/// TIMELY-32: outside the two thresholds, the patch has no effect. Between the thresholds, no
+/// increase is hyperactive.
 #[test]
 fn the_patch_is_for_the_band_only() {
     let (mut old, mut new) = (Flow::new(), patched());
     for rtt_us in [600, 700, 20, 10, 49, 501, 30] {
         close(new.rtt(rtt_us), old.rtt(rtt_us));
     }
-    // Neither a step below T_low nor a decrease within the band counts: the step is always the
-    // same.
+    // Neither an increase below T_low nor a decrease between the thresholds counts as an increase
+    // in a row, so the step is always the same.
     let mut flow = patched();
     flow.config.hai_below_low = true;
     flow.rtt(2_000);
@@ -254,7 +260,7 @@ fn the_patch_is_for_the_band_only() {
         rate += 10.0;
         close(flow.rtt(rtt_us), rate);
     }
-    // The count of increases starts when the flow leaves the band.
+    // The count of increases starts when the round trip is outside the thresholds again.
     for step in [10.0, 10.0, 10.0, 10.0, 10.0, 50.0] {
         rate += step;
         close(flow.rtt(20), rate);

@@ -1,4 +1,4 @@
-//! HPCC-30: bit-exact telemetry.
+//! Bit-exact telemetry (HPCC-30).
 
 use crate::sets::HpccSets;
 use crate::sets::controls::{ack, close, path};
@@ -21,15 +21,16 @@ fn hop(ts_ps: u64, tx_bytes: u64, qlen_bytes: u32) -> IntHop {
     }
 }
 
-/// HPCC-30: rate 2 of the enumeration, 3 ns, 5 units of 128 bytes, 7 units of 80 bytes, from the
-/// highest bit.
+/// HPCC-30: fields from the highest bit: rate 2 of the enumeration, 3 ns, 5 units of 128 bytes, 7
+/// units of 80 bytes.
 #[test]
 fn a_record_by_hand() {
     let exact = hop(3_999, 5 * 128 + 127, 7 * 80 + 79);
     let record = PAPER.encode(&exact);
     assert_eq!(record, 2 << 60 | 3 << 36 | 5 << 16 | 7);
     assert_eq!(PAPER.decode(record), hop(3_000, 5 * 128, 7 * 80));
-    // 17 bits of queue length leave 3 bits for the rate. Units are four times as large.
+    // 17 bits of queue length leave 3 bits for the rate. The units of the queue length are four
+    // times as large.
     let record = AUTHORS.encode(&exact);
     assert_eq!(record, 2 << 61 | 3 << 37 | 1 << 17 | 1);
     assert_eq!(AUTHORS.decode(record), hop(3_000, 512, 320));
@@ -43,7 +44,7 @@ fn stamps_and_counters_wrap_and_queue_lengths_saturate() {
     assert_eq!(seen, hop(9_000, 128 * 3, 0xffff * 80));
     let wider = AUTHORS.decode(AUTHORS.encode(&wrapped));
     assert_eq!(wider.qlen_bytes, 0x1_ffff * 320);
-    // From just before the wrap to just after it.
+    // The time stamp and the counter wrap around between these two records.
     let last = PAPER.decode(PAPER.encode(&hop(((1 << 24) - 1) * 1_000, (128 << 20) - 128, 0)));
     let format = IntFormat::Wire(PAPER);
     assert_eq!(format.since(&last, &seen), (10_000, 4 * 128));
@@ -61,7 +62,7 @@ fn an_unknown_rate_reads_as_none() {
         };
         assert_eq!(layout.decode(layout.encode(&odd)).rate_mbps, 0);
     }
-    // The authors' five rates come first, with 3 bits and with 4.
+    // The five rates of the authors come first, in fields of 3 bits and of 4 bits.
     assert_eq!(
         AUTHORS.rates_mbps()[..5],
         [25_000, 50_000, 100_000, 200_000, 400_000]
@@ -119,7 +120,7 @@ proptest! {
         }
     }
 
-    /// A rounded state is at most one unit below the exact one, modulo the range.
+    /// Rounding decreases each field by less than one unit, modulo the range of the field.
     #[test]
     fn rounding_cuts_less_than_a_unit(multiplier in 1u32..=256, bits in 16u8..=17, exact in any_hop()) {
         let layout = Layout::new(multiplier, bits);
@@ -134,7 +135,7 @@ proptest! {
         prop_assert_eq!(u64::from(seen.qlen_bytes), qlen);
     }
 
-    /// Differences are exact across wraps, as long as they are within the range.
+    /// Differences are exact even if a field wraps around, as long as they are within its range.
     #[test]
     fn differences_are_right_within_the_range(
         layout in any_layout(), first in any_hop(), ns in 0u64..1 << 24, kilobytes in 0u64..130_000,
@@ -151,7 +152,7 @@ proptest! {
         prop_assert!(sent.abs_diff(exact) < 256 * 128, "{} for {}", sent, exact);
     }
 
-    /// A sender decodes the records that switches appended: the stack of the rounded records.
+    /// The sender decodes the same stack of rounded records that the switches appended.
     #[test]
     fn a_field_reads_as_the_stack_that_was_written(
         layout in any_layout(),
@@ -179,7 +180,7 @@ proptest! {
     }
 }
 
-/// HPCC-30: across a wrap of time stamp and counter the sender measures the same as with exact
+/// HPCC-30: if time stamp and counter wrap around, the sender measures the same as with exact
 /// numbers.
 #[test]
 fn a_sender_measures_across_a_wrap() {
@@ -201,7 +202,7 @@ fn a_sender_measures_across_a_wrap() {
         flow.on_feedback(&config, &path(100.0), 0, &ack);
         flow.utilisation()
     };
-    // 8 µs across the wrap of the time stamp, with 62 720 bytes (490 units): 0.6272 of the link.
+    // 8 µs in which the time stamp wraps around, with 62 720 bytes (490 units): 0.6272 of the link.
     hear((1 << 24) - 4_000, (128 << 20) - 128 * 90);
     close(hear((1 << 24) + 4_000, (128 << 20) + 128 * 400), 0.6272);
 }

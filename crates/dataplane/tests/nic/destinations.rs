@@ -1,4 +1,4 @@
-//! Pauses of a destination.
+//! Pauses of a destination at a NIC.
 
 use super::*;
 
@@ -56,7 +56,8 @@ fn a_flow_may_end_while_it_waits() {
         b.start(flow, 1000);
     }
     assert_eq!(b.send_all().len(), 3);
-    // All flows go back to their only packet and are paused. Then a late ACK ends one of them.
+    // All flows go back to their only packet, and their destination is paused. Then a late ACK
+    // completes one flow.
     for flow in 0..3 {
         b.answer(Kind::Nak, flow, flow, 0);
     }

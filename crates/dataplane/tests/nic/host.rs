@@ -1,4 +1,4 @@
-//! Hosts with a processing time for arriving frames.
+//! Hosts that need time to process arriving frames.
 
 use super::*;
 
@@ -32,8 +32,8 @@ fn data(psn: u32) -> (Packet, Cold) {
 }
 
 /// NIC-40, NIC-41, NIC-42: at 50 Gb/s a frame of 1048 bytes takes 167 680 ps. Two frames that
-/// arrive together are processed one after the other, each with 1 µs in addition. Each ACK contains
-/// the delay of its packet in the host.
+/// arrive together are processed one after the other, and each is delayed by 1 µs more. Each ACK
+/// contains the delay of its packet in the host.
 #[test]
 fn frames_are_processed_one_after_another_and_then_acted_on() {
     let mut b = Bench::new(&slow(US, Some(50)));
@@ -62,7 +62,7 @@ fn frames_are_processed_one_after_another_and_then_acted_on() {
     assert_eq!(b.nic.counters().delivered_bytes, 2000);
 }
 
-/// NIC-40: without a rate frames are delayed by the fixed time only.
+/// NIC-40: without a processing rate, frames are only delayed by the fixed time, in parallel.
 #[test]
 fn without_a_rate_frames_are_processed_side_by_side() {
     let mut b = Bench::new(&slow(US, None));
@@ -75,8 +75,8 @@ fn without_a_rate_frames_are_processed_side_by_side() {
     assert_eq!(b.send_all().len(), 2);
 }
 
-/// NIC-41, NIC-42: an ACK is delayed in the sender's host. The sender distinguishes this delay from
-/// that of the receiver's host, and both affect Swift's windows.
+/// NIC-41, NIC-42: an ACK is delayed in the sender's host. The sender measures this delay and the
+/// delay in the receiver's host separately. Both change Swift's windows.
 #[test]
 fn a_sender_knows_the_time_of_both_hosts() {
     let swift = dataplane::cc::swift::SwiftConfig {
@@ -84,7 +84,8 @@ fn a_sender_knows_the_time_of_both_hosts() {
         initial_cwnd: Some(8.0),
         ..Default::default()
     };
-    // The endpoint delay is 2 + 2 µs, below the target, or 2 + 4 µs, above it.
+    // The endpoint delay is 2 + 2 µs, which is below the target, or 2 + 4 µs, which is above the
+    // target.
     for (remote_ps, packets) in [(2 * US, 8), (4 * US, 7)] {
         let mut b = Bench::new(&NicConfig {
             control: Sending::Control(ControlConfig::Swift(swift)),
@@ -112,7 +113,7 @@ fn a_sender_knows_the_time_of_both_hosts() {
     }
 }
 
-/// NIC-40: the NIC processes a pause without delay.
+/// NIC-40: the NIC processes a pause frame without delay.
 #[test]
 fn frames_between_neighbours_pass_the_host_by() {
     let mut b = Bench::new(&slow(US, None));

@@ -1,4 +1,4 @@
-//! Links of one host that fail and recover. Rules of `specs/links.md`.
+//! Links of one host that fail and recover (rules in `specs/links.md`).
 
 use std::sync::Arc;
 

@@ -5,7 +5,7 @@ use super::*;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Random generator for tests: a mixed Weyl sequence.
+/// Random generator for tests: a Weyl sequence with a mixing function.
 struct Dice(u64);
 
 impl Dice {
@@ -22,11 +22,11 @@ impl Dice {
 
 #[derive(Clone, Copy, Debug)]
 struct Path {
-    /// Data packets lost, in thousandths.
+    /// Probability that a data packet is lost, in thousandths.
     data: u64,
-    /// ACKs and NAKs lost, in thousandths.
+    /// Probability that an ACK or NAK is lost, in thousandths.
     replies: u64,
-    /// Each frame takes between one and two times this delay, at random, in ps, so frames overtake
+    /// Minimum delay of a frame, in ps. The random delay is up to twice as long, so frames overtake
     /// each other.
     jitter_ps: Time,
     delay_ps: Time,
@@ -34,14 +34,14 @@ struct Path {
 
 enum Coming {
     Frame(usize, PacketId),
-    /// Notice of a loss for this NIC.
+    /// A drop notice for the NIC with this index.
     News(usize, PacketId),
     Wake(usize),
     /// The link becomes free.
     Free,
 }
 
-/// Naive model of IRN's sender: sets and searches instead of pointers.
+/// Naive model of IRN's sender, with sets and searches instead of indices.
 #[derive(Default)]
 struct Model {
     packets: u32,
@@ -75,7 +75,7 @@ impl Model {
             self.next += 1;
             return;
         }
-        // All packets up to this one have been sent again.
+        // The sender has sent all packets up to this one again.
         self.again.extend(self.acked..=psn);
         if self.head {
             self.head = false;
@@ -115,7 +115,7 @@ struct World {
     ideal: bool,
     model: Option<Model>,
     timeouts: u64,
-    /// Number of times that each packet arrived at the receiver.
+    /// Number of times that each packet has arrived at the receiver.
     copies: BTreeMap<u32, u32>,
     lost_data: u64,
 }
@@ -158,7 +158,7 @@ impl World {
         self.coming.insert((at, self.order), what);
     }
 
-    /// Handles all requests of the NICs, and transmits all packets that they can send now.
+    /// Handles all requests of both NICs, and transmits all packets that the NICs can send now.
     fn serve(&mut self) {
         for side in 0..2 {
             for at in std::mem::take(&mut self.ears[side].wakes) {
@@ -213,7 +213,7 @@ impl World {
         }
     }
 
-    /// Runs until the flow is finished and no frame is in flight. Panics if that takes too long.
+    /// Runs until the flow is complete and no frame is in flight. Panics after too many events.
     fn run(&mut self) {
         let mut events = 0;
         while let Some(((at, _), what)) = self.coming.pop_first() {
@@ -257,7 +257,7 @@ impl World {
         self.nics[side].receive(self.now, 0, id, &mut self.arena, &mut self.ears[side]);
     }
 
-    /// Checks that every byte was delivered once.
+    /// Checks that the receiver accepted every byte exactly once.
     fn check(&self, bytes: u64) {
         let (sender, receiver) = (self.nics[0].counters(), self.nics[1].counters());
         assert_eq!(self.ears[0].ends.len(), 1);
@@ -326,8 +326,7 @@ fn every_flow_arrives_over_a_path_that_loses_data_and_acks() {
     }
 }
 
-/// Cost of a loss: one packet under IRN and ideal retransmission, a window of packets under
-/// go-back-N.
+/// Cost of a loss: go-back-N sends a window of packets again, IRN and ideal retransmission one.
 // REC-14, REC-30, NIC-20
 #[test]
 fn selective_repeat_sends_less_than_going_back() {
@@ -347,7 +346,7 @@ fn selective_repeat_sends_less_than_going_back() {
     let irn = again(Recovery::Irn(IrnConfig::paper()));
     assert!((1000..1100).contains(&irn), "{irn} thousandths of a packet");
     assert_eq!(again(IDEAL), 1000);
-    // About the packets of a round trip of 4 µs: 48.
+    // About the packets of a round trip of 4 µs, which are 48.
     let back = again(BACK);
     assert!((30_000..70_000).contains(&back), "{back} thousandths");
 }
@@ -355,8 +354,8 @@ fn selective_repeat_sends_less_than_going_back() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// The sender's pointers and the search through sets select the same packets. The flow
-    /// completes for all losses and all orders of arrival.
+    /// IRN's sender selects the same packets as the naive model. The flow completes for all losses
+    /// and all orders of arrival.
     // REC-10, REC-11, REC-12, REC-13, REC-14, REC-16, REC-17, REC-18
     #[test]
     fn irn_is_its_naive_model(

@@ -11,7 +11,7 @@ fn bolt() -> NicConfig {
     }
 }
 
-/// Returns a flow whose window starts with this number of packets.
+/// Returns a flow whose initial window is this number of packets.
 fn with_window(flow: u32, bytes: u64, packets: u32) -> FlowStart {
     let mut start = start(flow, bytes);
     start.path.bdp_bytes = f64::from(packets) * 1000.0;
@@ -30,7 +30,7 @@ impl Bench {
         marks
     }
 
-    /// Delivers an ACK for all packets below `psn` of a flow in slot `slot`, with these marks.
+    /// Delivers an ACK with these marks for all packets below `psn` of the flow in slot `slot`.
     fn ack_with(&mut self, (flow, slot): (u32, u32), psn: u32, marks: u8) {
         let packet = Packet {
             flow,
@@ -55,7 +55,7 @@ fn a_control_marks_packets_and_reads_the_marks_of_acks() {
     let mut b = Bench::new(&bolt());
     b.start_with(with_window(1, 6000, 2));
     assert_eq!(b.marks(), [FIRST | ADDITIVE, FIRST]);
-    // One packet for the acknowledged one, and one more.
+    // The window permits one packet for the acknowledged one, and one more for the mark.
     b.ack_with((1, 0), 1, INCREASE);
     assert_eq!(b.marks(), [INCREASE | ADDITIVE, LAST]);
     b.ack_with((1, 0), 2, 0);

@@ -1,4 +1,5 @@
-//! Tests of the NIC against its rules: frames in, frames out, recorded requests.
+//! Tests of the NIC against its rules. They deliver frames, and check the frames that the NIC sends
+//! and its recorded requests.
 
 mod destinations;
 mod host;
@@ -32,7 +33,7 @@ use std::sync::Arc;
 /// A full frame: 1048 bytes, 83 840 ps at 100 Gbps.
 const FRAME_PS: Time = 83_840;
 
-/// Records the requests of the NIC.
+/// Records the requests of the NIC to the simulation engine.
 #[derive(Default)]
 struct Ears {
     kicks: Vec<u16>,
@@ -123,7 +124,7 @@ impl Bench {
             .receive(self.now, 0, id, &mut self.arena, &mut self.ears);
     }
 
-    /// Delivers an ACK, NAK or CNP of a flow in the sender's slot `slot`.
+    /// Delivers an ACK, NAK or CNP for the flow in the sender's slot `slot`.
     fn answer(&mut self, kind: Kind, flow: u32, slot: u32, psn: u32) {
         let packet = Packet {
             flow,

@@ -33,7 +33,7 @@ fn messages_of_a_queue_pair_follow_each_other_and_take_the_turns_of_one_flow() {
     assert_eq!(seen[2..], [(1001, behind), (1002, behind)]);
     let order: Vec<u32> = b.send_all().iter().map(|p| p.flow).collect();
     assert_eq!(order, [0, 9, 0, 9, 1, 9, 1, 2, 2]);
-    // The next message starts although no packet has been acknowledged.
+    // The next message starts although the sender has received no ACK.
     b.message(3, 1000);
     assert_eq!(numbers(&b.send_all()), [(3, 0)]);
 }
@@ -57,7 +57,7 @@ fn messages_of_a_queue_pair_share_a_window() {
     assert_eq!(then, []);
 }
 
-// NIC-51: the state learned from one message applies to the next.
+// NIC-51: the congestion-control state after one message continues with the next message.
 #[test]
 fn the_control_of_a_queue_pair_outlives_its_messages() {
     let gap = |config: NicConfig| {
@@ -112,7 +112,7 @@ fn a_message_that_lost_packets_does_not_hold_up_the_next() {
     b.answer(Kind::Ack, 0, 0, 2);
     let ends: Vec<u32> = b.ears.ends.iter().map(|end| end.flow).collect();
     assert_eq!(ends, [1, 2, 0]);
-    // The slots and the queue pair can be used again.
+    // The slots and the queue pair can be reused.
     b.message(3, 1000);
     assert_eq!(numbers(&b.send_all()), [(3, 0)]);
 }

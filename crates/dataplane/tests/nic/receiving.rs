@@ -1,4 +1,4 @@
-//! Replies of a receiver.
+//! Replies of a receiver to data packets.
 
 use super::*;
 use dataplane::int::IntHop;
@@ -73,8 +73,8 @@ fn one_ack_for_every_nth_packet_and_the_last() {
     }
     assert_eq!(acks, [3, 6, 8]);
     assert_eq!(b.nic.counters().delivered_bytes, 8000);
-    // The sender receives the arrival time of the last byte, also with an ACK that is repeated
-    // later.
+    // Each ACK for the complete flow contains the arrival time of the last byte, also if it is
+    // repeated later.
     b.now = 500;
     let (hot, cold) = data(0, 7, 8);
     b.receive(hot, cold);
@@ -82,8 +82,8 @@ fn one_ack_for_every_nth_packet_and_the_last() {
     assert_eq!(b.arena.cold(id).stamp.completion_ps(), 7);
 }
 
-/// Delivers packets, given as (time, flow, number, is marked). Returns the time and flow of each
-/// CNP.
+/// Delivers packets, given as (time, flow ID, packet number, ECN mark). Returns the time and flow
+/// ID of each CNP.
 fn cnps(b: &mut Bench, packets: &[(Time, u32, u32, bool)]) -> Vec<(Time, u32)> {
     let mut cnps = Vec::new();
     for &(at, flow, psn, marked) in packets {
@@ -144,14 +144,14 @@ fn cnps_may_tell_of_intervals_from_the_first_packet_on() {
             (0, 0, 0, false),
             (1, 1, 0, true), // the mark of the first packet is reported immediately
             (2, 1, 1, true),
-            (10 * US, 0, 1, true), // reported at the end of the interval
+            (10 * US, 0, 1, true), // reported when the interval ends
             (50 * US - 1, 0, 2, false),
             (50 * US, 0, 3, false),
             (60 * US, 1, 2, false),
             (99 * US, 0, 4, false),
             (170 * US, 0, 5, true), // two intervals without a mark have passed
             (199 * US, 0, 6, false),
-            (201 * US, 0, 7, true), // the CNP reports the last interval, not this one
+            (201 * US, 0, 7, true), // the CNP reports the previous interval, not the current one
             (249 * US, 0, 8, false),
             (333 * US, 0, 9, false),
         ],

@@ -1,4 +1,4 @@
-//! Tests of IRN and ideal retransmission, rule by rule.
+//! Tests of loss recovery by IRN and ideal retransmission, one per rule.
 
 use super::*;
 use crate::sets::{DcqcnSets, DctcpSets};
@@ -49,8 +49,8 @@ fn arrive(b: &mut Bench, psn: u32, packets: u32) -> Option<(Kind, u32)> {
 }
 
 impl Bench {
-    /// Delivers a NAK that expects `psn`. Packet `cause`, which was sent at `sent_ps`, caused it.
-    /// The flow has `packets` full packets.
+    /// Delivers a NAK with `psn` as the next expected packet. Packet `cause`, which was sent at
+    /// `sent_ps`, caused the NAK. The flow has `packets` full packets.
     fn nak(&mut self, psn: u32, cause: u32, packets: u32, sent_ps: Time) {
         self.tell(Kind::Nak, psn, cause, packets, sent_ps);
     }
@@ -112,7 +112,7 @@ fn the_receiver_takes_each_packet_once_and_names_it_beyond_a_gap() {
     assert_eq!((c.naks, c.acks), (3, 7));
 }
 
-/// A NAK identifies its packet by the remaining bytes of the flow.
+/// The remaining bytes of the flow in a NAK identify the packet that caused the NAK.
 // REC-11
 #[test]
 fn a_nak_says_which_packet_caused_it() {
@@ -215,7 +215,7 @@ fn few_packets_in_flight_wait_for_a_shorter_time() {
     }
 }
 
-/// Ten packets are in flight and eight are acknowledged. Then the short timeout applies.
+/// After ten packets in flight, eight are acknowledged, so the short timeout applies.
 // REC-16
 #[test]
 fn the_time_shortens_as_the_flight_does() {
@@ -249,17 +249,17 @@ fn a_timeout_sends_one_packet_and_its_answer_condemns_the_rest() {
     );
     let probed_ps = b.now;
     assert_eq!(b.sent(), [0]);
-    // The ACK of the first copy arrives late. It has no information on the others.
+    // The ACK of the first copy arrives late. It does not show which other packets are lost.
     b.tell(Kind::Ack, 1, 0, 6, 7);
     assert_eq!(b.sent(), [0; 0]);
-    // The second copy is acknowledged: packets sent before it that have not arrived are lost.
+    // The second copy is acknowledged: missing packets that were sent before this copy are lost.
     b.tell(Kind::Ack, 1, 0, 6, probed_ps);
     assert_eq!(b.sent(), [1, 2, 3, 4, 5]);
     b.tell(Kind::Ack, 1, 0, 6, probed_ps);
     assert_eq!(b.sent(), [0; 0], "once");
 }
 
-/// A packet that is lost again needs a timeout, and is then sent before all others.
+/// If a retransmitted packet is lost, it needs a timeout, and is then sent before all others.
 // REC-14, REC-17
 #[test]
 fn a_loss_of_the_second_copy_needs_a_timeout() {
@@ -282,8 +282,8 @@ fn a_loss_of_the_second_copy_needs_a_timeout() {
     );
 }
 
-/// While a gap is open, NAKs give the congestion control the information of ACKs. No byte counts
-/// twice.
+/// While packets are missing, NAKs give the congestion control the same information as ACKs. Each
+/// byte counts once.
 // REC-12, REC-19, DCTCP-12
 #[test]
 fn naks_acknowledge_to_the_control() {
@@ -293,7 +293,7 @@ fn naks_acknowledge_to_the_control() {
         ..with_irn(irn())
     });
     b.start(0, 100_000);
-    // Slow start with ten packets: each acknowledged byte adds one.
+    // Slow start with ten packets: each acknowledged byte adds one byte to the window.
     b.now = MS / 20;
     for _ in 0..10 {
         while b.send().is_none() {
@@ -302,8 +302,8 @@ fn naks_acknowledge_to_the_control() {
         }
     }
     b.nak(0, 1, 100, b.now);
-    // 1000 B more for the packet, then half for the loss. The loss is applied first, then slow
-    // start has ended and the window is constant.
+    // The NAK adds 1000 B for the acknowledged packet and halves the window for the loss. The loss
+    // is applied first. Then slow start has ended and the window is constant.
     let flight = |b: &mut Bench| {
         let mut n = 0;
         for _ in 0..200 {
@@ -398,7 +398,7 @@ fn the_published_values() {
     assert_eq!(paper.window, IrnWindow::Bdp);
 }
 
-/// Creates a NIC whose flows use DCQCN with a window.
+/// Creates a NIC whose flows use DCQCN with a window that follows the rate.
 fn with_window(dcqcn: DcqcnConfig) -> Bench {
     Bench::new(&NicConfig {
         control: Sending::Control(ControlConfig::Dcqcn(DcqcnConfig {
@@ -409,12 +409,12 @@ fn with_window(dcqcn: DcqcnConfig) -> Bench {
     })
 }
 
-/// The window is closed until the increase timer opens it, without an ACK.
+/// The window blocks the flow until a tick of the increase timer raises the window, without an ACK.
 // NIC-08, DCQCN-24
 #[test]
 fn a_timer_that_opens_the_window_wakes_the_flow() {
     let mut b = with_window(DcqcnConfig::paper());
-    // BDP 100 000 B at 100 Gb/s.
+    // One BDP is 100 000 B at 100 Gb/s.
     b.start(0, 500_000);
     assert_eq!(b.send_all().len(), 100);
     b.answer(Kind::Cnp, 0, 0, 0);
@@ -432,7 +432,7 @@ fn a_timer_that_opens_the_window_wakes_the_flow() {
     assert_eq!(b.send().map(|p| p.psn), Some(100));
 }
 
-/// A fixed window of one BDP is opened only by ACKs, never by a timer.
+/// A flow with a fixed window of one BDP is unblocked only by ACKs, never by a timer.
 // NIC-08, DCQCN-24
 #[test]
 fn no_timer_opens_a_window_that_stays() {
@@ -451,7 +451,7 @@ fn no_timer_opens_a_window_that_stays() {
     assert_eq!(b.send().map(|p| p.psn), Some(100));
 }
 
-/// With a window below one packet, or below one byte, one packet may be sent if no packet is in
+/// If the window is below one packet, or below one byte, one packet may be sent while none is in
 /// flight.
 // NIC-04, DCQCN-20, DCQCN-24
 #[test]
@@ -479,7 +479,7 @@ fn a_tiny_window_never_closes_for_good() {
     for _ in 0..200 {
         b.answer(Kind::Cnp, 0, 0, 0);
     }
-    // The rate is almost 0. Each ACK permits the next packet, at its pace.
+    // The rate is almost 0. Each ACK permits the next packet, at the pace of this rate.
     b.answer(Kind::Ack, 0, 0, 1);
     let mut sent = 1;
     for _ in 0..4000 {

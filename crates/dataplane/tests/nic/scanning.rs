@@ -1,12 +1,12 @@
-//! The NIC arbiter of the ns-3 simulator.
+//! The NIC arbiter of the ns-3 simulator, which scans its list of flows.
 
 use super::*;
 use crate::sets::{DcqcnSets, HpccSets};
 use dataplane::reliability::GoBackNConfig;
 use dataplane::units::NS;
 
-/// Returns a NIC with whole rates, a window of `window` bytes at line rate, and times rounded down
-/// to ns.
+/// Returns a NIC with rates in whole bits per second, a window of `window` bytes at line rate, and
+/// times rounded down to ns.
 fn scan(window: u64) -> NicConfig {
     NicConfig {
         control: Sending::Control(ControlConfig::FixedWindow(FixedWindowConfig {
@@ -54,20 +54,20 @@ fn queue_pairs_take_turns_from_the_place_after_the_last() {
         b.now += 84 * NS;
         sent.push(packet);
     }
-    // The round starts after place 0, although no flow has sent yet.
+    // The scan starts after index 0 of the list, although no flow has sent yet.
     assert_eq!(
         numbers(&sent),
         [(1, 0), (2, 0), (0, 0), (1, 1), (2, 1), (0, 1)]
     );
-    // Flow 1 ends, and the next scan removes it. The places of later flows change, but the last
-    // sender's place is not adjusted.
+    // Flow 1 ends, and the next scan removes it from the list. The indices of later flows change,
+    // but the stored index of the last sender is not adjusted.
     b.answer(Kind::Ack, 1, 1, 2);
     b.start(3, 1000);
     assert_eq!(b.send().map(|p| p.flow), Some(3));
     b.start(4, 1000);
     b.start(5, 1000);
     b.now += 84 * NS;
-    // The list was 0, 2, 3 with the last sender at place 2. 4 and 5 follow.
+    // The list was 0, 2, 3, with index 2 for the last sender. Flows 4 and 5 follow.
     assert_eq!(b.send().map(|p| p.flow), Some(4));
 }
 
@@ -97,7 +97,7 @@ fn replies_go_first_and_are_held_with_data_or_never() {
 // NS3-25, NS3-33
 #[test]
 fn one_held_by_its_window_keeps_the_alarm_from_another() {
-    // Flow 0 may have one packet in flight. Flow 1 waits only for its pace.
+    // The window of flow 0 is one packet. Flow 1 waits only for its pacing.
     let mut b = Bench::new(&scan(1000));
     b.start(0, 5000);
     assert_eq!(b.send().map(|p| p.flow), Some(0));
@@ -215,7 +215,7 @@ fn hpcc_moves_a_start_that_is_set_and_the_alarm_with_it() {
         assert!(b.send().is_some());
     }
     ack(&mut b, 1, 1000, 0);
-    // Twice the link rate over one T: U = 2, so R = 47.5 Gb/s plus W_AI's 80 Mb/s.
+    // Twice the rate of the link over one T: U = 2, so R = 47.5 Gb/s plus 80 Mb/s by W_AI.
     ack(&mut b, 2, 9000, 200_000);
     assert!(
         b.send().is_some(),
@@ -229,8 +229,8 @@ fn hpcc_moves_a_start_that_is_set_and_the_alarm_with_it() {
     let (_, what) = *b.ears.calls.last().unwrap();
     b.nic.called(b.now, what, &mut b.ears);
     assert!(b.send().is_some());
-    // The next packet is at 9366. A link with 1 % utilisation over T: line rate again, 87 ns per
-    // packet.
+    // The next packet starts at 9366 ns. A link with 1 % utilisation over T: line rate again, 87 ns
+    // per packet.
     ack(&mut b, 3, 9200, 200_000);
     b.now = 9201 * NS;
     assert!(b.send().is_none());

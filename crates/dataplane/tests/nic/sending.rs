@@ -1,4 +1,4 @@
-//! Order, window, pace, pauses and losses at the sender.
+//! The sender: order of flows, windows, pacing, pauses and losses.
 
 use super::*;
 use crate::sets::DctcpSets;
@@ -80,8 +80,8 @@ fn a_packet_may_pass_the_window_by_less_than_itself() {
     );
 }
 
-/// Pacing uses the rate at the start of a packet. DCTCP is suitable for this test without ACKs: its
-/// rate is its window over T, and a loss halves the window.
+/// Pacing uses the rate at the start of a packet. DCTCP suits this test without ACKs: its rate is
+/// window / T, and a loss halves the window.
 // NIC-05
 #[test]
 fn the_rate_at_the_start_of_a_packet_sets_the_earliest_start_of_the_next() {
@@ -99,7 +99,7 @@ fn the_rate_at_the_start_of_a_packet_sets_the_earliest_start_of_the_next() {
         b.now += 2 * FRAME_PS;
     }
     b.answer(Kind::Nak, 0, 0, 5);
-    // W is 50 000 B now: half of the line rate.
+    // The window is now 50 000 B, which gives half of the line rate.
     let sent_at = b.now;
     assert_eq!(b.send().map(|p| p.psn), Some(5));
     assert_eq!(b.send().map(|p| p.psn), None);
@@ -121,7 +121,7 @@ fn flows_whose_pace_lets_them_go_together_go_in_order_of_their_numbers() {
         control: Sending::Control(ControlConfig::Dctcp(DctcpConfig::line_rate_start())),
         ..config()
     });
-    // Slots and starts are in another order than the flow numbers.
+    // The order of slots and starts differs from the order of flow IDs.
     for flow in [7, 3, 5] {
         b.start(flow, 500_000);
     }
@@ -221,7 +221,7 @@ fn new_flows_avoid_paused_queues_then_take_unused_ones_then_share() {
     b.start(1, 1000);
     let queues: Vec<u16> = b.send_all().iter().map(|p| p.upstream_queue).collect();
     assert_eq!(queues, [1, 3]);
-    // Both flows wait for ACKs, so their queues are in use. The other queues are paused.
+    // Both flows wait for ACKs, so their queues are in use. All other queues are paused.
     b.start(2, 1000);
     b.start(3, 1000);
     assert!(b.send().is_none());
@@ -259,7 +259,7 @@ fn a_nak_acknowledges_what_is_below_and_sends_the_rest_again() {
     assert_eq!(numbers(&again), [(0, 2), (0, 3), (0, 4), (0, 5)]);
     assert!(again.iter().all(|p| p.has(flag::RETRANSMITTED)));
     assert_eq!(b.nic.counters().retransmissions, 4);
-    // A NAK older than the cumulative acknowledgement is ignored.
+    // A NAK for a packet below the cumulative acknowledgement is ignored.
     b.answer(Kind::Ack, 0, 0, 4);
     b.answer(Kind::Nak, 0, 0, 3);
     assert_eq!(b.send_all().len(), 0);
@@ -328,7 +328,7 @@ fn a_bitmap_pauses_exactly_the_queues_that_it_names() {
     bitmap(&mut b, &[0, 2, 3]);
     let only: Vec<u32> = b.send_all().iter().map(|p| p.flow).collect();
     assert_eq!(only, [1, 1, 1]);
-    // The resume of queue 0 was lost. The next bitmap resumes it.
+    // The resume of queue 0 was lost. The next bitmap resumes queue 0.
     bitmap(&mut b, &[2]);
     assert!(b.send_all().iter().all(|p| p.flow == 0));
     bitmap(&mut b, &[]);
@@ -391,7 +391,7 @@ fn flows_may_go_round_by_numbers_that_they_have_by_chance() {
     let mut flows = round.to_vec();
     flows.sort_unstable();
     assert!(flows.into_iter().eq(0..20), "each once a round");
-    // A flow that starts later sends when its number is next, not after all ten.
+    // A flow that starts later sends at its random position in the round, not after all ten flows.
     let waits = (1..=200).map(|trial| {
         let mut b = Bench::new(&cyclic);
         let late = 100 * trial;

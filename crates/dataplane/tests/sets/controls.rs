@@ -1,4 +1,4 @@
-//! Inputs of congestion controls, for tests.
+//! Inputs of congestion controls for tests.
 
 use dataplane::cc::{Ack, Feedback, Loss, PathInfo};
 

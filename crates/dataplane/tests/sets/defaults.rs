@@ -1,8 +1,8 @@
-//! The defaults of declared parameters, without a reader of TOML.
+//! Default values of declared parameters, without a TOML reader.
 
 use dataplane::param::{Fallback, Kind, Param, Value, Values};
 
-/// Returns the values of a scheme's parameters where nobody sets them.
+/// Returns the default values of a scheme's parameters.
 pub fn defaults(params: &'static [Param]) -> Values {
     let mut values = Values::default();
     for param in params {

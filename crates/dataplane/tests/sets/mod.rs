@@ -1,4 +1,4 @@
-//! Parameter sets of the papers, for tests. Scenarios have them as defaults and presets.
+//! Parameter sets of the papers for tests. Scenarios have these values as defaults and presets.
 #![allow(dead_code, reason = "each test uses some of them")]
 
 pub mod controls;
@@ -19,7 +19,7 @@ use dataplane::units::{Time, US};
 /// Minimum interval between the CNPs of a flow in the DCQCN paper, in ps.
 pub const PAPER_CNP_INTERVAL_PS: Time = 50 * US;
 
-/// Algorithm 1 of the BFC paper: 2.5 base RTTs. The cap is our choice.
+/// Delay window with Algorithm 1 of the BFC paper: target 2.5 base RTTs. The cap is our choice.
 pub const DELAY_WINDOW: DelayWindowConfig = DelayWindowConfig {
     target: 2.5,
     capped: true,
@@ -54,9 +54,9 @@ impl HpccSets for HpccConfig {
 
 /// Parameter sets of [`DcqcnConfig`].
 pub trait DcqcnSets: Sized {
-    /// Returns the NIC vendor's values as used by the HPCC paper's authors, for senders of
-    /// `line_bps`. They expect a receiver that sends a CNP for each marked packet, or at least one
-    /// in each period of the α timer.
+    /// Returns the NIC vendor's values as the HPCC paper's authors use them, for senders of
+    /// `line_bps`. They require a receiver that sends a CNP for each marked packet, or at least one
+    /// per period of the α timer.
     fn vendor(line_bps: f64) -> Self;
 
     /// Returns the DCQCN paper's values, which are for links of 40 Gb/s.
@@ -159,7 +159,7 @@ impl TimelySets for TimelyConfig {
     }
 }
 
-/// The patched band of TIMELY with its authors' values, for links of 10 Gb/s.
+/// Parameters of patched TIMELY from its paper, for links of 10 Gb/s.
 pub const PATCHED: Patched = Patched {
     beta: 0.008,
     reference_ps: 50 * US,
@@ -197,8 +197,8 @@ impl DctcpSets for DctcpConfig {
     }
 }
 
-/// Returns the feedback of the BFC paper's comparison, with 84-byte credits for frames of
-/// `frame_bytes`.
+/// Returns the ExpressPass parameters of the BFC paper's comparison, with 84-byte credits for
+/// frames of `frame_bytes`.
 #[must_use]
 pub const fn expresspass(frame_bytes: u16) -> ExpressPassConfig {
     // XP-10, XP-03
@@ -219,7 +219,7 @@ pub const fn expresspass(frame_bytes: u16) -> ExpressPassConfig {
     }
 }
 
-/// Returns NDP as published, for frames of `frame_bytes`.
+/// Returns the NDP parameters of the NDP paper, for frames of `frame_bytes`.
 #[must_use]
 pub const fn ndp(frame_bytes: u16) -> NdpConfig {
     // NDP-01, NDP-02, NDP-03, NDP-12

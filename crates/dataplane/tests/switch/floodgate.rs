@@ -1,5 +1,6 @@
-//! Floodgate at one switch in the middle. Ports 0 and 1 lead to switches below, port 2 to the
-//! switch of endpoint 4, and port 3 to that of endpoint 5. Endpoint 6 is attached to port 4.
+//! Floodgate at one switch between other switches. Ports 0 and 1 lead to switches below, port 2 to
+//! the switch of endpoint 4, and port 3 to the switch of endpoint 5. Endpoint 6 is attached to port
+//! 4.
 
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use dataplane::packet::flag;
 
 const PORTS_HERE: usize = 5;
 
-/// Returns routes that reach endpoint 4 through this port.
+/// Returns routes that reach endpoint 4 through port `to_4`.
 fn routes(to_4: u16) -> Routes {
     let group = vec![1, 1, 1, 1, 1, 2, 0];
     let port = vec![0, 1, 2, 3, 0, 0, 4];
@@ -29,7 +30,7 @@ fn switch(config: &SwitchConfig) -> Bench {
     }
 }
 
-/// Returns the ideal design with windows of `packets` and one credit per packet.
+/// Returns the ideal design with windows of `packets` packets and one credit frame per packet.
 fn ideal(packets: u64) -> FloodgateConfig {
     let mut windows = *FloodgateConfig::IDEAL.windows().expect("windows");
     windows.initial = Amount::Bytes(packets * 1500);
@@ -59,7 +60,7 @@ fn numbered(dst: u32, psn: u32, number: u32) -> Packet {
     }
 }
 
-/// Returns the bytes in VOQs for an egress port.
+/// Returns the bytes that are parked in VOQs for an egress port.
 fn in_voqs(b: &Bench, port: u16) -> u64 {
     b.switch.held(port).expect("Floodgate has VOQs").0
 }
@@ -91,7 +92,7 @@ fn a_window_lets_so_many_go_and_credits_let_the_next() {
         "numbers count: this one gives two back"
     );
     assert_eq!(in_voqs(&b, 2), 0);
-    // The last hop has no window, and hosts receive no credits.
+    // A last hop has no window, and hosts receive no credits.
     for psn in 0..9 {
         b.receive(4, data(2, 6, psn));
         b.receive(1, numbered(6, psn, psn + 1));
@@ -117,7 +118,7 @@ fn what_leaves_by_a_port_of_old_routes_is_over_and_lets_the_next_go() {
     assert_eq!(in_voqs(&b, 2), 3000, "one is queued, not sent");
     assert_eq!(psns(&b.all(2)), [0, 1, 2, 3], "they keep their port");
     b.sound();
-    // Through the current next hop, a packet is in flight until its credit arrives.
+    // A packet that left through the current next hop is in flight until its credit arrives.
     for psn in 4..6 {
         b.receive(0, numbered(4, psn, psn + 1));
     }
@@ -176,7 +177,7 @@ fn a_host_is_paused_by_what_it_sent_itself() {
         let c = b.switch.hop_counters();
         (c["floodgate_dst_pauses"], c["floodgate_dst_resumes"])
     };
-    // 4096 bytes do not count: the pause is sent with the eighth packet of 1000 bytes.
+    // The first 4096 bytes do not count: the eighth packet of 1000 bytes causes the pause.
     for psn in 0..7 {
         b.receive(4, data(2, 4, 10 + psn));
         b.sound();
@@ -185,8 +186,8 @@ fn a_host_is_paused_by_what_it_sent_itself() {
     b.receive(4, data(2, 4, 17));
     assert_eq!(paused(&b), (1, 0));
     assert!(PauseDestination::read(&b.all(4)[0]).is_some());
-    // The resume is sent 1500 bytes below that: when three of its packets have left and five are
-    // here.
+    // The resume threshold is 1500 bytes lower. It is reached when three packets have left and five
+    // remain.
     for number in 1..=10 {
         assert_eq!(b.all(2).len(), 1);
         b.receive(2, credit(4, 1, number));
@@ -201,7 +202,7 @@ fn a_host_is_paused_by_what_it_sent_itself() {
 #[test]
 fn one_frame_of_credits_serves_its_destinations_in_turn() {
     let mut b = switch(&with(ideal(1)));
-    // Both leave by port 2: endpoint 4, and endpoint 0 of the same switch.
+    // Packets for endpoint 4, and for endpoint 0 of the same next hop, leave through port 2.
     for psn in 0..4 {
         b.receive(0, numbered(4, psn, psn + 1));
         b.receive(0, numbered(0, 10 + psn, psn + 1));
@@ -236,7 +237,7 @@ fn behind_others_a_flow_keeps_its_order_and_others_go_first() {
     b.receive(2, credit(4, 2, 2)); // releases 2 and 3 to the low-priority queue
     b.receive(0, numbered(0, 20, 1));
     b.receive(2, credit(4, 0, 2));
-    // Their VOQ is empty now, but packet 4 may not overtake them.
+    // The VOQ of the destination is empty now, but packet 4 may not overtake packets 2 and 3.
     b.receive(2, credit(4, 9, 1)); // an outdated credit
     b.receive(0, numbered(4, 4, 5));
     let first = b.send(2).expect("something waits");
@@ -340,7 +341,7 @@ fn credits_wait_for_the_timer_and_while_too_much_is_held() {
         b.receive(0, numbered(4, psn, psn + 1));
     }
     assert_eq!(psns(&b.all(2)), [0]);
-    // 4000 B are parked: the credit is withheld, and no timer is set for it.
+    // 4000 B are parked, so the credit is withheld and no timer is set.
     assert!(!b.ears.wakes.contains(&(10 * US)));
     b.now = 14 * US;
     b.receive(2, credit(4, 1, 1));
@@ -423,7 +424,7 @@ fn a_tag_holds_one_destination_and_releases_at_the_pace_of_the_port() {
     assert_eq!(psns(&b.all(2)), [1, 2, 3]);
     let resumed = b.all(0);
     assert_eq!((resumed[0].dst, resumed[0].psn, resumed.len()), (4, 0, 1));
-    // The last hop checks its egress queue.
+    // At the last hop, the pause threshold applies to the egress queue.
     for psn in 0..3 {
         b.receive(1, data(1, 6, psn));
     }

@@ -1,4 +1,4 @@
-//! Links of one switch that fail and recover. Rules of `specs/links.md`.
+//! Links of one switch that fail and recover (rules in `specs/links.md`).
 
 use super::*;
 use dataplane::packet::flag;
@@ -21,7 +21,7 @@ impl Bench {
         );
     }
 
-    /// Changes the routes: endpoint 4 is reached through these ports from now on.
+    /// Changes the routes: from now on, endpoint 4 is reached through these ports.
     fn route(&mut self, ports: &[u16]) {
         let routes = routes(ports);
         self.switch
@@ -50,7 +50,7 @@ fn a_port_whose_link_fails_gives_up_what_waits_and_what_comes() {
     assert_eq!(b.ears.drops, lost);
     assert_eq!((b.buffered(2), b.switch.buffer_used()), (0, 0));
     b.sound();
-    // The ingress is below its threshold again, and its own link is up: it gets a resume.
+    // The ingress is below its threshold again, and its own link is up, so a resume is sent to it.
     let told: Vec<u32> = b.all(0).iter().map(|p| p.psn).collect();
     assert_eq!(told, [1, 0]);
     b.receive(0, data(1, 2, 9));
@@ -117,7 +117,8 @@ fn nobody_is_held_over_a_link_that_has_failed() {
     b.link(2, false, Stranded::Wait);
     assert_eq!(b.ears.pauses, [(2, 0, 4), (2, 4, 0)]);
     b.link(2, true, Stranded::Wait);
-    // Ingress 0 fails while it is paused: its bytes stay, but no further frame is sent to it.
+    // The link of ingress 0 fails while its upstream is paused: its bytes stay, but no more frames
+    // are sent to it.
     b.link(0, false, Stranded::Wait);
     assert_eq!(b.all(2).len(), 4);
     assert_eq!(b.switch.hop_counters()["pfc_resumes"], 0);
@@ -138,8 +139,8 @@ fn an_ingress_above_its_threshold_is_held_with_the_first_frame() {
     b.link(0, true, Stranded::Drop);
     let told = b.all(0);
     assert_eq!((told.len(), told[0].psn, told[0].hash), (1, 1, 1 << 2));
-    // Two earlier packets are in the headroom of 5000 B, so only three fit. Further packets are
-    // losses by the link, which do not violate losslessness.
+    // Two packets from before the failure use the headroom of 5000 B, so only three more fit.
+    // Further packets count as losses of the link and do not violate losslessness.
     for psn in 5..9 {
         b.receive(0, data(1, 2, psn));
     }
@@ -183,8 +184,7 @@ fn packets_of_a_failed_ingress_hold_nothing_by_bfc() {
     }
     assert_eq!(b.switch.hop_counters()["bfc_resumes"], 0);
     b.sound();
-    // Port 2 is paused by its neighbour. After the failure a new epoch starts with all queues
-    // resumed.
+    // The neighbour of port 2 pauses a queue. After the failure, all queues are resumed.
     b.receive(2, pause_queue(true, 2));
     b.receive(1, data(1, 2, 99));
     b.link(2, false, Stranded::Wait);

@@ -1,5 +1,5 @@
-//! Tests of the switch against its rules: random operations compared with a naive model, and one
-//! test per rule.
+//! Tests of the switch against its rules: random operations compared with a naive model, and tests
+//! of single rules.
 
 mod floodgate;
 mod links;
@@ -30,7 +30,7 @@ use dataplane::units::{Rate, Time, US};
 const PORTS: u16 = 4;
 const LINK: (Rate, Time) = (Rate::from_gbps(100), US);
 
-/// Records the requests of the switch.
+/// Records the requests of the switch to the simulation engine.
 #[derive(Default)]
 struct Ears {
     drops: Vec<(u32, DropCause)>,
@@ -74,7 +74,7 @@ struct Bench {
     now: Time,
 }
 
-/// Returns PFC that pauses an ingress above this many bytes, and resumes it at this many.
+/// Returns PFC that pauses an ingress above `threshold` bytes and resumes it at `threshold` bytes.
 fn pfc(threshold: u64, headroom: Option<u64>) -> Pfc {
     Pfc {
         accounting: Accounting::Pool,
@@ -90,8 +90,8 @@ fn pfc(threshold: u64, headroom: Option<u64>) -> Pfc {
     }
 }
 
-/// Returns routes: endpoints 0 to 3 are attached here, and endpoint 4 is reached through these
-/// ports.
+/// Returns routes: endpoints 0 to 3 are attached to this switch, and endpoint 4 is reached through
+/// the ports `to_4`.
 fn routes(to_4: &[u16]) -> Routes {
     let group = vec![0, 0, 0, 0, 1];
     let port = vec![0, 1, 2, 3, 0];
@@ -124,7 +124,7 @@ impl Bench {
             .receive(self.now, port, id, &mut self.arena, &mut self.ears);
     }
 
-    /// Returns the packet that a port sends now.
+    /// Returns the packet that a port sends now, if any.
     fn send(&mut self, port: u16) -> Option<Packet> {
         let id = self
             .switch
@@ -166,8 +166,8 @@ fn pause_flow(on: bool, flow: u32) -> Packet {
     PauseFlow { on, flow, queue: 5 }.packet(64)
 }
 
-/// Returns a configuration with hop control, priority control, and two data classes of which PFC
-/// may pause the first.
+/// Returns a configuration with four classes: link-local control frames, control packets, and two
+/// data classes, of which PFC may pause the first.
 fn config() -> SwitchConfig {
     let control = ClassConfig {
         pausable: false,
@@ -210,7 +210,7 @@ fn config() -> SwitchConfig {
 }
 
 const BFC: BfcConfig = BfcConfig {
-    // The model has no flow table. The exemption has its own test.
+    // The model has no flow table. Another test covers the exemption of first packets.
     first_exempt: false,
     upstream_queues: 32,
     ..BfcConfig::PAPER

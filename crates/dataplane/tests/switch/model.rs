@@ -37,7 +37,7 @@ struct Item {
     buffered: bool,
 }
 
-/// An egress queue. `number` counts over all classes of a port.
+/// An egress queue. `number` is its index among all queues of a port.
 #[derive(Clone, Debug, Default)]
 struct Queue {
     class: u8,
@@ -49,9 +49,9 @@ struct Queue {
 #[derive(Clone, Debug, Default)]
 struct Port {
     queues: Vec<Queue>,
-    /// Queue numbers in the order of service, per class.
+    /// Queue indices in the order of service, per class.
     rounds: Vec<VecDeque<u16>>,
-    /// True if the first queue of the round has its quantum.
+    /// True if the first queue of the round has received its quantum, per class.
     served: Vec<bool>,
     paused: ClassSet,
 }
@@ -79,10 +79,10 @@ struct Model {
     drops: Vec<(u32, DropCause)>,
     pool_bytes: u64,
     now: Time,
-    /// For SPFC, per port: departures of packets that arrived through it (time, size).
+    /// For SPFC: per ingress port, the departures of packets that arrived through it (time, size).
     left: Vec<Vec<(Time, u64)>>,
-    /// For SPFC, per port: pauses and resumes of its upstream (time, class, is a pause, number of
-    /// packets that had left before).
+    /// For SPFC: per ingress port, the pauses and resumes of its upstream. Each entry is (time,
+    /// class, true for a pause, number of earlier departures).
     told: Vec<Vec<(Time, u8, bool, usize)>>,
     spared: u64,
 }
@@ -154,7 +154,7 @@ impl Model {
         self.pool_bytes.saturating_sub(self.pool_used())
     }
 
-    /// Returns the unused bytes of the pool and of SPFC's additional memory.
+    /// Returns the unused bytes of the shared pool and of SPFC's additional memory.
     fn free_for_victims(&self) -> u64 {
         let beside = match self.config.mmu.admission {
             Admission::Pfc(pfc) => pfc.victims.map(|victims| victims.beside),
@@ -177,7 +177,7 @@ impl Model {
         }
     }
 
-    /// Returns the bytes of one largest frame for each pausable ingress.
+    /// Returns the bytes of one largest frame for each ingress that can be paused.
     fn last_frames(&self) -> u64 {
         match self.config.mmu.admission {
             Admission::Pfc(_) => u64::from(PORTS) * u64::from(self.config.max_frame),
@@ -193,7 +193,7 @@ impl Model {
         }
     }
 
-    /// SPFC: returns the state of a port, computed from its complete history.
+    /// SPFC: returns true if a port is a victim port, computed from its complete history.
     // SPFC-21
     fn is_victim(&self, pfc: &Pfc, port: u16) -> bool {
         let Some(spfc) = pfc.victims else {
@@ -302,13 +302,15 @@ impl Model {
         }
     }
 
-    /// Returns true if a queued packet that was over the threshold came from this upstream queue.
+    /// Returns true if the switch contains a packet from this upstream queue that was over the
+    /// threshold.
     fn holds(&self, ingress: u16, upstream: u16) -> bool {
         self.items()
             .any(|i| i.over && (i.ingress, i.upstream) == (ingress, upstream))
     }
 
-    /// Returns the queue number, the flow-table key, and true if a queue was searched for.
+    /// Returns the index of a packet's queue, its key in the flow table, and true if the search for
+    /// an empty queue was used.
     fn place(&self, port: u16, packet: &Packet, draw: u64) -> (u16, Option<(u16, u32)>, bool) {
         let class = packet.class();
         let first = self.first_of(class);
@@ -412,7 +414,7 @@ impl Model {
         }
     }
 
-    /// Sends a pause or resume. A PFC pause removes a resume that is still queued.
+    /// Sends a pause or resume frame. A PFC pause removes a resume that is still queued.
     fn tell(&mut self, port: u16, scheme: Scheme, on: bool, what: u32) {
         let frame = |on| Sent::Frame {
             scheme: Some(scheme.number()),
@@ -568,8 +570,8 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// Generates SPFC configurations with thresholds that ports exceed, and intervals in which they are
-/// busy.
+/// Generates SPFC configurations whose thresholds ports exceed, and whose intervals contain enough
+/// packets.
 fn victims_config() -> impl Strategy<Value = SwitchConfig> {
     let threshold = prop_oneof![
         (0u64..3000).prop_map(PfcThreshold::Static),
@@ -722,7 +724,7 @@ fn any_config() -> impl Strategy<Value = SwitchConfig> {
                     reserved_bytes,
                     admission,
                 };
-                // Reserve and headroom, plus a pool.
+                // The buffer is reserve and headroom, plus a shared pool.
                 let ports = [LINK; PORTS as usize];
                 let (reserved, headroom, _) = dataplane::switch::division(&c, &ports);
                 c.mmu.buffer_bytes = reserved + headroom + pool;
@@ -750,7 +752,7 @@ fn as_sent(packet: &Packet) -> Sent {
     }
 }
 
-/// Applies one operation to both.
+/// Applies one operation to the switch and the model.
 fn step(bench: &mut Bench, model: &mut Model, psn: u32, op: Op) {
     match op {
         Op::Arrive {
@@ -781,7 +783,7 @@ fn step(bench: &mut Bench, model: &mut Model, psn: u32, op: Op) {
             if let Some(q) = model.ports[port as usize].queues.get(queue as usize) {
                 let on = !q.paused;
                 bench.receive(port, pause_queue(on, queue));
-                // SW-46: a switch without BFC ignores its pauses.
+                // SW-46: a switch without BFC ignores BFC pauses.
                 if model.config.hop != HopConfig::None {
                     model.set_queue_paused(port, queue, on);
                 }
@@ -837,7 +839,7 @@ proptest! {
             step(&mut bench, &mut model, psn, op);
             agree(&bench, &model);
         }
-        // After all resumes and departures no packet is left.
+        // After all resumes and departures, the switch contains no packet.
         for port in 0..PORTS {
             for class in 1..4 {
                 if model.ports[port as usize].paused >> class & 1 != 0 {
@@ -850,7 +852,7 @@ proptest! {
                 }
             }
         }
-        // A departure can put frames on ports that are drained already.
+        // A departure can add frames to ports that the loop has already emptied.
         for port in (0..PORTS).chain(0..PORTS) {
             while bench.switch.waiting(port) {
                 transmit(&mut bench, &mut model, port);

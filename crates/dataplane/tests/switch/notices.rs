@@ -1,4 +1,4 @@
-//! Packets that a switch creates.
+//! Packets that a switch creates itself.
 
 use super::*;
 use dataplane::packet::Notice;
@@ -21,7 +21,7 @@ fn bench(threshold_bytes: u64) -> Bench {
 #[test]
 fn a_notice_goes_to_the_port_of_the_sender_before_data() {
     let mut b = bench(1000);
-    // Packets of the bench have endpoint 0 as source. Data for endpoint 0 is queued at its port.
+    // Packets of this test have endpoint 0 as source. Data for endpoint 0 is queued at its port.
     b.receive(1, data(9, 0, 0));
     b.receive(2, data(1, 3, 0));
     assert_eq!(b.switch.counters().created, 0, "the queue was empty");

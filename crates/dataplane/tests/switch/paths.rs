@@ -1,4 +1,4 @@
-//! Path policies that read the loads of ports. Rules of `specs/paths-switch.md`.
+//! Path policies of switches that use the load of ports (rules in `specs/paths-switch.md`).
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,8 @@ use dataplane::hash::mix32;
 use dataplane::switch::Stranded;
 use proptest::prelude::*;
 
-/// Creates a switch: endpoint 4 is behind ports 1 to 3, endpoint 5 behind ports 2 and 3, endpoint 6
-/// behind port 1.
+/// Creates a switch: endpoint 4 is reached through ports 1 to 3, endpoint 5 through ports 2 and 3,
+/// endpoint 6 through port 1.
 fn bench(path: PathChoice) -> Bench {
     let group = vec![0, 0, 0, 0, 1, 2, 3];
     let endpoints = Endpoints::new(4, group, vec![0, 1, 2, 3, 0, 0, 0], Vec::new());
@@ -131,7 +131,8 @@ fn a_flow_changes_its_port_only_after_a_gap() {
     );
 }
 
-/// An arrival: flow, time since the last arrival, and a port that sends before it.
+/// An arrival: flow ID, time since the last arrival, and optionally a port that sends a packet
+/// before the arrival.
 type Arrival = (u32, Time, Option<u16>);
 
 fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
@@ -142,13 +143,14 @@ fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Flows share table entries, have different sets of ports, and ports send at any time.
+    /// Packets of a flowlet use one port and stay in order. Flows share table entries and have
+    /// different sets of ports, and ports send at any time.
     // PTH-05, PTH-06
     #[test]
     fn packets_of_a_flowlet_leave_by_one_port_in_order(arrivals in arrivals(), entries in 1..20u32) {
         const GAP: Time = 5 * US;
         let mut b = bench(flowlets(GAP, entries));
-        // Last arrival, port, and number of the flowlet, per flow.
+        // Per flow ID: time of the last arrival, port, and index of the flowlet.
         let mut last: BTreeMap<u32, (Time, u16, u32)> = BTreeMap::new();
         let mut flowlet_of = Vec::new();
         let mut sent = Vec::new();

@@ -1,5 +1,6 @@
-//! PFC pauses that expire: at one switch alone, and at two switches of which the second pauses the
-//! first while frames between them are lost. The rules are in `specs/pfc-quanta.md`.
+//! PFC pauses that expire: at one switch alone, and at two switches. In the second case, the second
+//! switch pauses the first while frames between them are lost. The rules are in
+//! `specs/pfc-quanta.md`.
 
 use super::*;
 
@@ -12,7 +13,7 @@ use dataplane::pause_time::pause_ps;
 use dataplane::units::NEVER;
 use proptest::prelude::*;
 
-/// Pause times for tests. Those of a vendor's driver would make the tests slow.
+/// Pause times for tests. The times of a vendor's driver would make the tests slow.
 const TIMES: PauseTime = PauseTime::Quanta {
     quanta: 100,
     refresh: 50,
@@ -84,7 +85,7 @@ fn the_last_frame_counts_and_one_at_the_last_instant_still_extends() {
     b.receive(1, pause_for(2, 4));
     b.timer(first + pause_ps(RATE, 2));
     assert!(b.send(1).is_some(), "made shorter");
-    // A resume, and a pause without a duration, cancel the timed pause.
+    // A resume cancels the timed pause, and so does a pause without a duration.
     b.receive(0, data(1, 1, 1));
     b.receive(1, pause_for(10, 4));
     b.receive(1, pause_classes(false, 4));
@@ -136,7 +137,7 @@ fn a_pause_whose_resume_is_taken_back_is_told_again() {
     fill(&mut b);
     assert_eq!(b.send(0).and_then(on), Some(true));
     b.all(1);
-    // The resume is queued. A new pause replaces it.
+    // The resume is still queued. A new pause replaces the resume.
     let later = pause_ps(RATE, 20);
     b.now = later;
     fill(&mut b);
@@ -148,7 +149,7 @@ fn a_pause_whose_resume_is_taken_back_is_told_again() {
     let counters = b.switch.hop_counters();
     let seen = ["pfc_pauses", "pfc_refreshes", "pfc_resumes"].map(|name| counters[name]);
     assert_eq!(seen, [1, 1, 0]);
-    // A queued pause frame is sufficient.
+    // If a pause frame is still queued, no further frame is sent.
     b.all(1);
     assert_eq!(b.send(0).and_then(on), Some(false));
     fill(&mut b);
@@ -161,7 +162,7 @@ fn a_pause_whose_resume_is_taken_back_is_told_again() {
     b.sound();
 }
 
-// QNT-04: LNK-21
+// QNT-04, LNK-21: a link failure ends pauses
 #[test]
 fn a_link_that_fails_ends_pauses_and_their_repetition() {
     let mut b = Bench::new(&lossless(TIMES));
@@ -200,8 +201,8 @@ enum Event {
     },
 }
 
-/// Two switches in a row. Packets are queued in the first. The second has a slow egress and pauses
-/// the first.
+/// Two switches in a row. Packets are queued in the first switch. The second switch has a slow
+/// egress port and pauses the first.
 struct Row {
     switches: [Switch; 2],
     arena: Arena,
@@ -209,16 +210,16 @@ struct Row {
     events: BinaryHeap<Reverse<(Time, Event)>>,
     busy: [[Time; 4]; 2],
     now: Time,
-    /// True for each pause or resume frame that is lost, in their order. Frames beyond the list are
-    /// not lost.
+    /// For each pause or resume frame in order: true if the frame is lost. Later frames are not
+    /// lost.
     lost: Vec<bool>,
     frames: usize,
-    /// Indices of the resumes among these frames.
+    /// Indices of the resumes among all pause and resume frames.
     resumes: Vec<usize>,
     delivered: Vec<(Time, u32)>,
 }
 
-/// Port of the first switch towards the second, and of the second towards the first.
+/// Port of the first switch towards the second switch, and vice versa.
 const BETWEEN: u16 = 1;
 /// Egress port of the second switch.
 const OUT: u16 = 2;
@@ -343,7 +344,7 @@ impl Row {
         self.ears[1].drops.len()
     }
 
-    /// Returns the departure of the last packet.
+    /// Returns the departure time of the last packet.
     fn end(&self) -> Time {
         self.delivered.last().map_or(NEVER, |last| last.0)
     }
@@ -351,7 +352,7 @@ impl Row {
 
 const PACKETS: u32 = 400;
 
-// QNT-05: with headroom no packet is lost, and repetitions do not change departures.
+// QNT-05: with headroom no packet is lost, and repeated pauses do not change departure times.
 #[test]
 fn repeated_pauses_do_what_one_pause_does() {
     let mut timed = Row::new(TIMES, Vec::new(), PACKETS);
@@ -377,8 +378,8 @@ fn a_lost_xoff_heals_by_the_next_repetition() {
     };
     let mut row = Row::new(pause, vec![true], PACKETS);
     row.run();
-    // The upstream sent for one refresh interval. Packets beyond the headroom were dropped, all
-    // others arrived.
+    // The upstream switch sent during one refresh interval. Packets beyond the headroom were
+    // dropped, and all others arrived.
     let went_on = RATE.bytes_in(pause_ps(RATE, 500)) as usize / 1000;
     let dropped = row.dropped();
     assert!((1..=went_on + 1).contains(&dropped), "{dropped}");
@@ -405,7 +406,7 @@ fn a_lost_xon_heals_when_the_pause_runs_out() {
         assert!(late <= pause_ps(RATE, 100) + 2 * LINK.1, "{late} ps late");
     }
     assert!(ran_out >= whole.resumes.len() as u64);
-    // Without a pause duration the upstream waits forever, unless it has no packets left to send.
+    // Without a pause duration, the upstream switch waits for ever if it has packets left to send.
     let resumes = run(PauseTime::UntilResumed, None).resumes;
     let stuck = resumes.iter().filter(|nth| {
         let row = run(PauseTime::UntilResumed, Some(**nth));

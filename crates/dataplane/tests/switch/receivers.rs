@@ -1,4 +1,4 @@
-//! Functions of a switch that receiver-driven transports require, rule by rule.
+//! Functions of a switch that receiver-driven transports require, one test per rule.
 
 use super::*;
 use dataplane::switch::Stranded;
@@ -40,8 +40,8 @@ fn credits_wait_for_their_share_of_the_link_and_no_more_than_a_few_wait() {
         b.ears.drops,
         [(3, DropCause::CreditLimit), (4, DropCause::CreditLimit)]
     );
-    // Two credits in a burst after the idle time, the third after its gap. Data are sent in
-    // between.
+    // Two credits are sent as a burst after the idle time, the third after its gap. Data packets
+    // are sent in between.
     b.receive(0, data(2, 1, 77));
     let psns: Vec<u32> = b.all(1).iter().map(|p| p.psn).collect();
     assert_eq!(psns, [0, 1, 77]);
@@ -62,7 +62,7 @@ fn credits_wait_for_their_share_of_the_link_and_no_more_than_a_few_wait() {
     b.sound();
 }
 
-// XP-01: credits of other ports, and other packets, are not affected.
+// XP-01: a port's credits do not delay credits of other ports or other packets.
 #[test]
 fn each_port_shapes_its_own_credits() {
     let mut b = Bench::new(&credits());
@@ -81,7 +81,7 @@ fn each_port_shapes_its_own_credits() {
     b.sound();
 }
 
-// LNK-23, LNK-28: queued credits are lost with the link, and cost no token.
+// LNK-23, LNK-28: the failure of a link drops queued credits, which use no token of the bucket.
 #[test]
 fn credits_of_a_dead_port_are_dropped_and_forgotten() {
     let mut b = Bench::new(&credits());
@@ -97,8 +97,8 @@ fn credits_of_a_dead_port_are_dropped_and_forgotten() {
     assert_eq!(b.ears.drops, lost);
     b.sound();
     b.link(1, true, Stranded::Drop);
-    // Three credits may be queued again. The lost credits used no token: the bucket opens at the
-    // same time as without them.
+    // Three credits may be queued again. The lost credits used no token, so the next credit may be
+    // sent at the same time as without them.
     for number in 10..14 {
         b.receive(0, credit(number));
     }
@@ -160,7 +160,7 @@ fn what_finds_its_queue_full_goes_on_as_a_header_and_takes_turns() {
     }
     assert_eq!(b.switch.counters().trims, 4);
     let sent = b.all(1);
-    // Two headers for each data packet.
+    // The port sends two headers for each data packet.
     assert_eq!(
         kinds(&sent),
         [
@@ -221,8 +221,8 @@ fn a_header_without_room_goes_back_and_other_control_is_dropped() {
         let id = b.arena.alloc(packet, cold);
         b.switch.receive(b.now, 2, id, &mut b.arena, &mut b.ears);
     }
-    // Three packets are queued as data, five as headers. The last two return to their sender
-    // through port 2.
+    // Three packets are queued as data, and five as headers. The last two are returned to their
+    // sender through port 2.
     let c = *b.switch.counters();
     assert_eq!((c.trims, c.returned, c.dropped), (7, 2, 0));
     let home = b.all(2);
@@ -239,7 +239,7 @@ fn a_header_without_room_goes_back_and_other_control_is_dropped() {
     );
     assert_eq!(b.ears.drops, [(99, DropCause::Buffer)]);
     b.sound();
-    // Without return to sender, headers are dropped too.
+    // Without `return_to_sender`, headers are dropped too.
     let mut b = Bench::new(&trims(|t| t.returns = false));
     for psn in 0..10 {
         b.receive(2, data(1, 1, psn));
@@ -265,7 +265,7 @@ fn priority_levels_go_strictly_in_order_and_are_kept_from_hop_to_hop() {
     }
     let sent = b.all(1);
     let got: Vec<(u32, u16)> = sent.iter().map(|p| (p.psn, p.upstream_queue)).collect();
-    // A level that does not exist is mapped to the last one.
+    // Packets with a priority level that does not exist use the last level.
     assert_eq!(got, [(1, 2), (3, 2), (2, 3), (0, 5), (4, 5)]);
     b.sound();
 }

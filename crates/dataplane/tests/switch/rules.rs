@@ -1,4 +1,4 @@
-//! One test per rule, for rules that the model does not cover.
+//! One test per rule, for rules that the model in `model.rs` does not cover.
 
 use super::*;
 use dataplane::config::{
@@ -212,12 +212,13 @@ fn marks_go_by_what_stays_behind_or_by_what_was_there() {
         assert_eq!(b.switch.port_counters(2).marked, count);
         marks
     };
-    // 4000, 3000, 2000, … bytes remain in the queue. Packets with more than 2000 are marked.
+    // After each departure, 4000, 3000, 2000, … bytes remain in the queue. A packet is marked if
+    // more than 2000 remain.
     assert_eq!(
         five(&marking(true, Scope::Port)),
         [true, true, false, false, false]
     );
-    // 1000, 2000, 3000, … bytes including the packet that joins.
+    // On arrival, the queue has 1000, 2000, 3000, … bytes, including the arriving packet.
     assert_eq!(
         five(&marking(false, Scope::Port)),
         [false, false, true, true, true]
@@ -244,8 +245,8 @@ fn only_data_of_the_classes_that_ecn_counts_is_marked() {
     }
     let sent = b.all(2);
     assert_eq!(psns(&sent), (0..9).collect::<Vec<_>>());
-    // 4000 B are behind the ACK at the head, 3000 B of its class behind the data packet. Class 3
-    // does not count.
+    // Behind the ACK at the head are 4000 B, and behind the data packet 3000 B of its class. Class
+    // 3 does not count.
     let marks: Vec<u32> = sent
         .iter()
         .filter(|p| p.has(flag::CE))
@@ -284,7 +285,7 @@ fn telemetry_tells_of_the_port_as_the_packet_leaves_it() {
         b.switch.receive(0, 0, id, &mut b.arena, &mut b.ears);
         ids.push(id);
     }
-    // Control frames and classes without INT do not appear in telemetry.
+    // Control frames, and classes without INT, do not count in telemetry.
     b.receive(
         1,
         Packet {
@@ -319,15 +320,15 @@ fn telemetry_tells_of_the_port_as_the_packet_leaves_it() {
     assert_eq!(b.switch.counters().int_hops, 3);
 }
 
-/// Returns the telemetry of three packets of one flow to port 2 when they leave, after an optional
-/// pause frame.
+/// Returns the telemetry of three packets of one flow when they leave through port 2, after a pause
+/// frame. `pauses`: true if telemetry counts the class of pause frames.
 fn told(int: IntConfig, pauses: bool) -> Vec<IntHop> {
     let mut c = config();
     c.int = Some(int);
     c.classes[0].int = pauses;
     c.mmu.admission = Admission::Pfc(pfc(1, None));
     let mut b = Bench::new(&c);
-    // The first packet pauses the upstream of port 2, so that a pause frame leaves there.
+    // The first packet pauses the upstream of port 2, so that port 2 sends a pause frame.
     b.receive(2, data(9, 3, 0));
     assert_eq!(
         b.send(2).and_then(|p| PauseClasses::read(&p)),
@@ -369,7 +370,7 @@ fn telemetry_to_the_bit_is_cut_to_whole_units() {
     );
 }
 
-// HPCC-31: all three packets have arrived when each of them leaves.
+// HPCC-31: telemetry counts arrivals; all three packets have arrived when the first one leaves.
 #[test]
 fn telemetry_of_arrivals_counts_what_joined_the_queue() {
     let arrived = IntConfig {
@@ -383,7 +384,7 @@ fn telemetry_of_arrivals_counts_what_joined_the_queue() {
     assert_eq!(seen, [(3_000, 2_000), (3_000, 1_000), (3_000, 0)]);
 }
 
-// HPCC-02: pause frames of the switch count only if class 0 counts.
+// HPCC-02: telemetry counts pause frames of the switch only if it counts class 0.
 #[test]
 fn pause_frames_count_where_class_0_does() {
     let sent = |pauses| told(IntConfig::default(), pauses)[0].tx_bytes;
@@ -401,7 +402,8 @@ fn a_repeated_pause_is_noticed() {
     assert_eq!(b.switch.counters().repeated_pauses, 1);
     b.receive(0, pause_classes(false, 8));
     assert_eq!(b.switch.counters().repeated_pauses, 2);
-    // The audit of the network decides whether this is an error, because links may lose frames.
+    // A repeated pause is not an error at the switch, because links may lose frames. The audit of
+    // the network checks this.
     b.sound();
 }
 
@@ -409,7 +411,7 @@ fn a_repeated_pause_is_noticed() {
 #[test]
 fn a_switch_without_bfc_ignores_its_pauses() {
     let mut b = Bench::new(&config());
-    // Class 2 has queue 2.
+    // Queue 2 is a queue of class 2.
     b.receive(2, pause_queue(true, 2));
     b.receive(0, data(1, 2, 0));
     assert_eq!(b.all(2).len(), 1);
@@ -432,8 +434,8 @@ fn a_pause_takes_its_resume_back_that_still_waits() {
         let counters = b.switch.hop_counters();
         ["pfc_pauses", "pfc_resumes"].map(|name| counters[name])
     };
-    // Port 0 sends nothing in between: both frames are queued. The next pause adds neither a resume
-    // nor a second pause.
+    // Port 0 has sent nothing since, so both frames are queued. The next pause adds neither a
+    // resume nor a second pause.
     packets(&mut b, 3);
     b.all(2);
     assert_eq!(counted(&b), [1, 1]);
@@ -442,7 +444,7 @@ fn a_pause_takes_its_resume_back_that_still_waits() {
     packets(&mut b, 3);
     assert_eq!((counted(&b), b.switch.queued(0).0), ([1, 0], 64));
     assert_eq!(said(b.all(0)), [true]);
-    // Now only the resume is queued.
+    // Now the port's queue of frames contains only the resume.
     b.all(2);
     assert_eq!((counted(&b), b.switch.queued(0).0), ([1, 1], 64));
     packets(&mut b, 3);
@@ -519,12 +521,13 @@ fn state_is_in_proportion_to_queues() {
         upstream_queues: 128,
         ..BFC
     });
-    // The paper: 128 upstream queues and 32 ports give 4096 counters.
+    // BFC paper: 128 upstream queues and 32 ports need 4096 counters.
     assert_eq!(state_entries(&c, 32), (32 * 3200, 4096));
 }
 
-/// Returns the number of marked packets and of random numbers drawn, with a queue between the
-/// thresholds. Three data packets and three ACKs arrive, and port 0 sends a pause and a resume.
+/// Returns the number of marked packets and of random numbers drawn. The queue length is between
+/// the ECN thresholds. Three data packets and three ACKs arrive, and port 0 sends a pause and a
+/// resume.
 fn drawn(replay: bool) -> (usize, u32) {
     let mut c = marking(true, Scope::Queue);
     if let Some(ecn) = &mut c.ecn {
@@ -550,16 +553,16 @@ fn drawn(replay: bool) -> (usize, u32) {
     (marked(&sent).iter().filter(|&&m| m).count(), b.ears.draws)
 }
 
-// NS3-15, NS3-16, NS3-17: of six packets the last one leaves an empty queue behind and needs no
-// random number.
+// NS3-15, NS3-16, NS3-17: the last of six packets leaves an empty queue, so it needs no random
+// number.
 #[test]
 fn acks_and_pauses_draw_where_another_simulator_is_replayed() {
     assert_eq!(drawn(false), (3, 3), "data only");
     assert_eq!(drawn(true), (3, 5 + 2));
 }
 
-/// Creates a switch with BFC and hashed queues, so that all queues are known. Flow 1 of port 0 goes
-/// to port 2.
+/// Creates a switch with BFC and hashed queues, so that the test can compute every queue. Flow 1
+/// goes from port 0 to port 2.
 fn bfc_bench(bfc: BfcConfig) -> Bench {
     let mut c = config();
     c.classify = Classify::Hash { queues: 4 };
@@ -574,7 +577,7 @@ const BITMAP: BitmapConfig = BitmapConfig {
     edges: true,
 };
 
-/// Delivers packets of a flow that came from queue `upstream` of the neighbour at port 0.
+/// Delivers packets of a flow from queue `upstream` of the neighbour at port 0.
 fn fill(b: &mut Bench, flow: u32, upstream: u16, packets: u32) {
     for psn in 0..packets {
         let packet = Packet {
@@ -585,14 +588,14 @@ fn fill(b: &mut Bench, flow: u32, upstream: u16, packets: u32) {
     }
 }
 
-/// A control frame of BFC.
+/// Content of a BFC control frame.
 #[derive(Debug, PartialEq)]
 enum Told {
     Queue(bool, u16),
     Bitmap(Vec<u32>),
 }
 
-/// Returns the BFC frames that port 0 sends, and their sizes.
+/// Returns the BFC frames that port 0 sends, with their sizes.
 fn frames_back(b: &mut Bench) -> Vec<(Told, u16)> {
     let mut told = Vec::new();
     while let Some(id) = b.switch.transmit(b.now, 0, &mut b.arena, &mut b.ears) {
@@ -664,7 +667,7 @@ fn with_bitmaps_alone_a_pause_waits_for_the_next_and_a_resume_is_one_at_once() {
     b.sound();
 }
 
-/// Upstream half of BFC: a bitmap replaces the paused state of all queues.
+/// BFC at the upstream switch: a bitmap replaces the paused state of all queues of a port.
 // BFC-30, BFC-31
 #[test]
 fn a_bitmap_sets_all_queues_of_a_port_and_repairs_what_was_lost() {
@@ -672,7 +675,7 @@ fn a_bitmap_sets_all_queues_of_a_port_and_repairs_what_was_lost() {
         bitmap: Some(BITMAP),
         ..BFC
     });
-    // Flows of port 2, each in the queue of its hash.
+    // Flows that leave through port 2, each in the queue of its hash.
     for flow in 0..40 {
         b.receive(0, data(flow, 2, flow));
     }
@@ -681,15 +684,15 @@ fn a_bitmap_sets_all_queues_of_a_port_and_repairs_what_was_lost() {
         b.arena.set_list(id, queues);
         b.switch.receive(b.now, 2, id, &mut b.arena, &mut b.ears);
     };
-    // Numbers 0 and 1 are the control queues. Data of class 2 have queues 2 to 5.
+    // Queues 0 and 1 are control queues. Data of class 2 uses queues 2 to 5.
     bitmap(&mut b, &[2, 3, 4, 5]);
     assert!(!b.switch.waiting(2));
     assert!(b.switch.is_stuck(2));
-    // A repeated pause, and a resume whose pause was lost, change nothing.
+    // A repeated pause changes nothing, and neither does a resume of a queue that is not paused.
     b.receive(2, pause_queue(true, 3));
     b.receive(2, pause_queue(true, 3));
     assert!(!b.switch.waiting(2));
-    // The resumes of all queues except 5 are lost. The next bitmap resumes them.
+    // The resumes of all queues except queue 5 are lost. The next bitmap resumes these queues.
     bitmap(&mut b, &[5]);
     let sent = b.all(2);
     assert!(sent.len() > 10 && sent.len() < 40);
@@ -707,7 +710,7 @@ fn a_pause_that_names_a_flow_holds_only_its_packets_at_the_head() {
         ..BFC
     });
     let alike = |flow: u32, psn: u32| Packet {
-        hash: 77, // all in one queue
+        hash: 77, // all flows in one queue
         ..data(flow, 2, psn)
     };
     for (flow, psn) in [(1, 0), (2, 1), (1, 2), (3, 3)] {
@@ -726,7 +729,7 @@ fn a_pause_that_names_a_flow_holds_only_its_packets_at_the_head() {
     b.receive(0, alike(1, 4));
     hold(&mut b, 1, false);
     assert_eq!(psns(&b.all(2)), [2, 3, 4]);
-    // The flow is paused before its first packet arrives.
+    // The pause of a flow arrives before its first packet.
     hold(&mut b, 9, true);
     b.receive(0, alike(9, 5));
     assert!(!b.switch.waiting(2));
@@ -776,7 +779,8 @@ fn frames_and_acks_of_a_flow_leave_by_a_port_that_holds_it() {
     });
     let named = |on: bool| pause_flow(on, 1);
     b.receive(2, named(true));
-    // With new routes the flow's packets may leave through the port on which they arrived.
+    // With new routes, packets of the flow may leave through the port at which earlier ones
+    // arrived.
     for psn in 0..40 {
         b.receive(2, data(1, 2, psn));
     }
@@ -821,18 +825,18 @@ fn the_flow_with_the_least_left_goes_first() {
     put(2, 11, 4000);
     put(3, 20, 4500);
     let order = psns(&b.all(2));
-    // The first packet of a queue determines its priority: 20 (4500) before 10 (5000), then 11
-    // (4000).
+    // The first packet of a queue determines the priority of the queue: 20 (4500 bytes) goes before
+    // 10 (5000), then 11 (4000).
     assert_eq!(order, [20, 10, 11, 0, 1, 2]);
     b.sound();
 }
 
-/// Creates a switch with a pool of 60 000 B whose normal ports are paused above 3000 B.
+/// Creates a switch with SPFC and a pool of 60 000 B. Normal ports are paused above 3000 B.
 fn selective(xon_offset: u64) -> Bench {
     selective_with(xon_offset, Beside::Bytes(0))
 }
 
-/// Creates such a switch with additional memory for victim ports.
+/// Creates a switch as `selective` does, with additional memory for victim ports.
 fn selective_with(xon_offset: u64, beside: Beside) -> Bench {
     let mut c = config();
     c.mmu.admission = Admission::Pfc(Pfc {
@@ -840,7 +844,7 @@ fn selective_with(xon_offset: u64, beside: Beside) -> Bench {
         threshold: PfcThreshold::Static(3000),
         victims: Some(VictimConfig {
             interval_ps: US,
-            k: 10 << 16, // 12 500 B in 1 us: two packets make a port a victim
+            k: 10 << 16, // 12 500 B in 1 µs: two packets make a port a victim
             rate: None,
             count: Departures::Packets,
             detects_at_once: false,
@@ -860,7 +864,7 @@ fn selective_with(xon_offset: u64, beside: Beside) -> Bench {
     Bench::new(&c)
 }
 
-/// Sends enough packets through a port to make it a victim port, and ends its interval.
+/// Sends enough packets through a port within an interval to make it a victim port.
 fn make_victim(b: &mut Bench, port: u16) {
     for psn in 0..2 {
         b.receive(port, data(u32::from(port), 3, psn));
@@ -887,13 +891,13 @@ fn two_victim_ports_fill_the_pool_and_are_paused_before_it_overflows() {
         psn += 1;
     }
     assert!(b.ears.drops.is_empty());
-    // The rest is the last frames of the four ports.
+    // The rest of the pool is for the last frame of each of the four ports.
     let used = b.switch.buffer_used();
     assert!((60_000 - 4 * 1048..=60_000).contains(&used), "{used}");
     let c = b.switch.hop_counters();
     let (spared, by_victims) = (c["spfc_spared"], c["spfc_victim_pauses"]);
     assert_eq!((spared, by_victims), (u64::from(psn) - 2 * 3 - 2, 2));
-    // A normal port has room for the frames that are in flight, too.
+    // The headroom of a normal port also has room for its frames in flight.
     b.receive(2, data(8, 3, 0));
     assert!(b.ears.drops.is_empty());
     assert_eq!(b.switch.hop_counters()["pfc_pauses"], 3);
@@ -918,12 +922,13 @@ fn a_victim_port_keeps_its_own_bytes_in_a_full_pool_where_there_is_memory_beside
             b.sound();
             psn += 1;
         }
-        // Without a memory limit the bound is 60 000 B for each of the two ports.
+        // `most` is pool plus additional memory, or 60 000 B per victim port if it has no limit.
         let used = b.switch.buffer_used();
         assert!((most - 5 * 1048..=most + 1048).contains(&used), "{used}");
         let beyond = b.switch.hop_counters()["spfc_beside_bytes"];
         assert!((used - 60_000 - 1048..=used - 60_000).contains(&beyond));
-        // A normal port has a threshold of 0: its first packet pauses it, and no packet is lost.
+        // A normal port has a threshold of 0: its first packet causes a pause, and no packet is
+        // lost.
         b.receive(2, data(8, 3, 0));
         assert_eq!(b.switch.hop_counters()["pfc_pauses"], 2);
         assert!(b.ears.drops.is_empty());
@@ -965,7 +970,7 @@ fn a_port_that_is_no_victim_any_more_is_paused_by_its_next_packet_and_resumed_as
     b.sound();
 }
 
-/// A frame of an unknown scheme, for example of a later version.
+/// A control frame of an unknown scheme, for example from a later version.
 #[derive(Debug)]
 struct Foreign;
 

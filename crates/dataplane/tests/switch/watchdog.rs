@@ -1,4 +1,4 @@
-//! Pause storms that the watchdog ends.
+//! Pause storms, which the PFC watchdog ends.
 
 use super::*;
 use dataplane::switch::Stranded;
@@ -45,7 +45,7 @@ fn a_class_in_a_storm_sends_until_the_pauses_stop() {
     b.timer_at(DETECTION);
     assert_eq!(b.all(3).len(), 1, "the pause is ignored");
     assert_eq!((b.storms().storms, b.storms().drops), (1, 0));
-    // A repeated pause continues the storm.
+    // A repeated pause frame continues the storm.
     b.now = DETECTION + RESTORATION - 1;
     b.receive(3, pause_classes(true, 1 << 2));
     b.receive(0, data(1, 3, 1));
