@@ -256,7 +256,7 @@ def test_figures_show_it_where_it_was_recorded(crowd):
     assert {"PFC", "pauses of queues"} <= set(names) <= {*blame.GROUPS, "the rest"}
     chart = figures.blame(crowd)
     charts = figures.charts(crowd, figures.read(crowd))
-    assert [one.data() for one in charts if one.key == "blame"] == [chart.data()]
+    assert [one.table for one in charts if one.key == "blame"] == [chart.table]
     together, *single = chart.views
     assert [view.label for view in single] == [panel.title for panel in together.panels]
     assert single[-1].label == "incast flows"

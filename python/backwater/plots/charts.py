@@ -1,6 +1,6 @@
 """Descriptions of figures, which two renderers draw.
 
-:mod:`backwater.plots.drawing` uses matplotlib, and the scripts of a page use BokehJS.
+:mod:`backwater.plots.drawing` uses matplotlib, and :mod:`backwater.plots.interactive` Bokeh.
 
 A chart has one or several views, of which the reader chooses one. A view has panels side by side,
 and a panel has lines. A line has the name of a scheme. A scheme has the same colour and dashes in
@@ -14,8 +14,8 @@ have no scripts.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -41,10 +41,6 @@ class Axis:
     end: float | None = None
     ticks: Sequence[tuple[float, str]] = ()
 
-    def data(self) -> dict[str, Any]:
-        """Return the axis as data for the scripts."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -66,19 +62,6 @@ class Line:
     words: Sequence[str] | None = None
     marks: Sequence[float | None] | None = None
 
-    def data(self) -> dict[str, Any]:
-        """Return the line as data for the scripts."""
-        found: dict[str, Any] = {"name": self.name, "x": numbers(self.x), "y": numbers(self.y)}
-        if self.colour is not None:
-            found["colour"] = self.colour
-        if self.until is not None and self.words is not None:
-            found |= {"until": numbers(self.until), "words": list(self.words)}
-        if self.marks is not None:
-            found["marks"] = [None if mark is None else numbers([mark])[0] for mark in self.marks]
-        if self.low is not None and self.high is not None:
-            found |= {"low": numbers(self.low), "high": numbers(self.high)}
-        return found
-
 
 @dataclass(frozen=True, slots=True)
 class Panel:
@@ -88,15 +71,6 @@ class Panel:
     x: Axis
     y: Axis
     lines: Sequence[Line]
-
-    def data(self) -> dict[str, Any]:
-        """Return the panel as data for the scripts."""
-        return {
-            "title": self.title,
-            "x": self.x.data(),
-            "y": self.y.data(),
-            "lines": [line.data() for line in self.lines if len(line.x)],
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,15 +111,11 @@ class Chart:
     nothing: str = "There is nothing to show."
     column: bool = False
 
-    def data(self) -> dict[str, Any]:
-        """Return the chart as data for the scripts."""
-        return {
-            "key": self.key,
-            "kind": self.kind,
-            "title": self.title,
-            "column": self.column,
-            "views": [[panel.data() for panel in view.panels] for view in self.views],
-        }
+    @property
+    def legend(self) -> dict[str, str | None]:
+        """Names of all lines, with their colours; None: the colour of the scheme."""
+        every = [line for view in self.views for panel in view.panels for line in panel.lines]
+        return {} if self.kind == "cells" else {line.name: line.colour for line in every}
 
 
 def numbers(values: Array | Sequence[float]) -> list[float]:

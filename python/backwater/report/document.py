@@ -16,9 +16,9 @@ from markupsafe import Markup
 
 from backwater.errors import RunError
 from backwater.plots.charts import Chart
-from backwater.plots.curves import styles
+from backwater.plots.curves import Style, styles
 
-SCRIPTS = ("charts.js", "network.js", "page.js")
+SCRIPTS = ("network.js", "page.js")
 """Our own scripts, in the order in which they run."""
 
 BOKEH = ("bokeh.min.js", "bokeh-api.min.js")
@@ -42,15 +42,22 @@ def document(
     the template.
     """
     look = styles(schemes)
-    data = {
-        "schemes": {n: {"colour": look[n].colour, "dash": look[n].dash} for n in schemes},
-        "charts": [chart.data() for chart in charts if chart.views],
-        "network": network,
-    }
-    library = _bokeh() if data["charts"] or network else ()
+    drawn = [chart for chart in charts if chart.views]
+    library = _bokeh() if drawn or network else ()
+    data = {"figures": _figures(drawn, look), "network": network}
     context |= {"title": title, "schemes": schemes, "look": look, "charts": charts}
     context |= {"network": network, "data": Markup(_json(data))}
     return filled(template, scripts=[*map(Markup, library), *map(_asset, SCRIPTS)], **context)
+
+
+def _figures(charts: Sequence[Chart], look: Mapping[str, Style]) -> dict[str, Any]:
+    """Return the views of each figure by the key of the figure."""
+    if not charts:
+        return {}
+    # Importing Bokeh takes a third of a second, and a page without figures does not need it.
+    from backwater.plots.interactive import items
+
+    return {chart.key: items(chart, look) for chart in charts}
 
 
 def filled(template: str, **context: Any) -> str:
@@ -99,7 +106,6 @@ def _asset(name: str) -> Markup:
 
 @cache
 def _bokeh() -> tuple[str, ...]:
-    # Importing the package takes half a second; only its files are needed.
     found = find_spec("bokeh")
     if found is None or not found.submodule_search_locations:
         raise RunError(

@@ -1,6 +1,20 @@
 // The network over time: what page/network.py gathered, drawn with BokehJS, with a slider.
 "use strict";
 
+const Backwater = {};
+
+// A number with three digits and its unit.
+Backwater.text = (value, unit) => {
+  const short = (v) => String(Number(v.toPrecision(3)));
+  if (unit === "share") return `${short(100 * value)} %`;
+  if (unit === "bytes") {
+    for (const [name, size] of [["GB", 1e9], ["MB", 1e6], ["KB", 1e3]])
+      if (value >= size) return `${short(value / size)} ${name}`;
+    return `${short(value)} B`;
+  }
+  return Math.abs(value) >= 1000 ? Math.round(value).toLocaleString("en") : short(value);
+};
+
 Backwater.drawNetwork = (net) => {
   const figure = document.getElementById("network");
   const part = (name) => figure.querySelector(`[name=${name}]`);

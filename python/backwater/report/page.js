@@ -3,7 +3,6 @@
 
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
-  Backwater.schemes = data.schemes;
 
   // --- Theme: that of the system, until the reader chooses another one.
   const root = document.documentElement;
@@ -31,11 +30,22 @@
 
   // --- Schemes: hidden ones leave figures, columns of the results, and rows about them.
   const boxes = [...document.querySelectorAll("nav fieldset input")];
+  const filters = [];
+  const isShown = (name) => !boxes.some((box) => box.value === name && !box.checked);
+  const hideInFigures = () => {
+    for (const model of (window.Bokeh?.documents ?? []).flatMap((drawn) => [...drawn.all_models])) {
+      if (model.type === "GlyphRenderer" && model.name) model.visible = isShown(model.name);
+      if (model.type === "HoverTool" && model.tags.length)
+        model.tooltips = model.tags.filter(([name]) => isShown(name));
+      if (model.name === "schemes")
+        model.factors = boxes.map((box) => box.value).filter(isShown);
+    }
+  };
   const chooseSchemes = () => {
-    Backwater.hidden = new Set(boxes.filter((box) => !box.checked).map((box) => box.value));
     for (const cell of document.querySelectorAll("[data-scheme]"))
-      cell.hidden = Backwater.hidden.has(cell.dataset.scheme);
-    for (const redraw of Backwater.redraws) redraw();
+      cell.hidden = !isShown(cell.dataset.scheme);
+    hideInFigures();
+    for (const filter of filters) filter();
   };
   for (const box of boxes) box.addEventListener("change", chooseSchemes);
 
@@ -88,7 +98,7 @@
       count.textContent = `${left} of ${rows.length}`;
     };
     field.addEventListener("input", filter);
-    Backwater.redraws.push(filter);
+    filters.push(filter);
     filter();
   }
 
@@ -114,8 +124,20 @@
     }
   }
 
-  // --- Figures.
-  const drawn = data.charts.map(Backwater.drawChart);
+  // --- Figures: a view is drawn when it is first shown.
+  const drawn = Object.entries(data.figures).map(([key, views]) => {
+    const figure = document.getElementById(key);
+    const pictures = [...figure.querySelectorAll(".picture")];
+    const select = figure.querySelector("select");
+    const show = async () => {
+      const chosen = Number(select?.value ?? 0);
+      pictures.forEach((picture, i) => { picture.hidden = i !== chosen; });
+      if (!pictures[chosen].hasChildNodes()) await Bokeh.embed.embed_item(views[chosen], pictures[chosen]);
+      hideInFigures();
+    };
+    select?.addEventListener("change", show);
+    return show();
+  });
   if (data.network) drawn.push(Backwater.drawNetwork(data.network));
   Promise.all(drawn).then(() => { root.dataset.ready = "yes"; });
 })();
