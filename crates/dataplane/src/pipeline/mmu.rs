@@ -89,7 +89,7 @@ pub(crate) struct Mmu {
     ports: u64,
     /// Bytes in the headroom of all ingresses together.
     headroom_used: u64,
-    /// Upper limit of `headroom_used` in bytes; `u64::MAX` without a shared pool.
+    /// Upper limit of `headroom_used` in bytes; `u64::MAX` if headroom is not shared by ports.
     headroom_pool: u64,
     /// Maximum number of headroom bytes that one ingress used.
     pub max_headroom: u64,

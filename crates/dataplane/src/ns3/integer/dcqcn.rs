@@ -14,7 +14,7 @@ use crate::units::{NEVER, NS, Time};
 pub enum Tick {
     /// Update of α, which rises if a CNP arrived and decays otherwise.
     Alpha,
-    /// Rate reduction, if a CNP arrived.
+    /// Rate reduction, if a CNP arrived since the last expiry.
     Decrease,
     /// Rate increase.
     Increase,

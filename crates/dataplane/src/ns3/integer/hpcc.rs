@@ -11,7 +11,7 @@ pub(super) struct Hpcc {
     links: [IntHop; MAX_HOPS],
     /// Reference rate (Wc of the HPCC paper, as a rate).
     reference_bps: u64,
-    /// Smoothed utilisation.
+    /// Smoothed utilisation of the most utilised hop (U of the HPCC paper).
     utilisation: f64,
     stage: u32,
     /// Sequence number in bytes that an ACK must pass to change the reference rate; 0 before the
