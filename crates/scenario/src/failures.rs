@@ -54,7 +54,7 @@ pub struct FailuresSpec {
     pub entries: Vec<FailureSpec>,
     /// Time from a failure or recovery to the change of routes, ps.
     pub reconvergence_ps: Time,
-    /// Handling of packets that are queued for a port whose link is down.
+    /// Handling of packets for a port whose link is down: drop or keep.
     pub stranded: Stranded,
 }
 

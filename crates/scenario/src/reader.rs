@@ -356,7 +356,7 @@ impl<'a> Section<'a> {
     }
 
     /// Returns the position of the first key that the user has set, else of the first key with a
-    /// default, else of the table.
+    /// built-in value, else of the table.
     fn blame(&self, keys: &[&str]) -> &At {
         let places = || {
             keys.iter()

@@ -151,8 +151,8 @@ impl Node {
         self.arena.free(id);
     }
 
-    /// True if a data packet can belong to a flow: it fits the packet size, and the flow has a last
-    /// packet.
+    /// True if the fields of a data packet are valid: the payload is at most the MTU and the
+    /// remaining bytes of the flow, and the sequence numbers of the flow do not overflow.
     fn fits(&self, psn: u32, cold: &Cold) -> bool {
         let packets = cold.remaining.div_ceil(u64::from(self.mtu));
         (1..=self.mtu).contains(&cold.payload)

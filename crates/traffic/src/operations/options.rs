@@ -48,7 +48,7 @@ pub struct Options {
     pub reduction_ps: u64,
     /// Time for each byte of a reduction. // OPS-34
     pub reduction_per_byte: PerByte,
-    /// The time per byte of a reduction is rounded down to a multiple of this, ps. 0 disables
+    /// The time for all bytes of a reduction is rounded down to a multiple of this, ps. 0 disables
     /// rounding.
     // OPS-34: duration of a reduction
     pub reduction_grain_ps: u64,

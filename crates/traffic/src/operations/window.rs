@@ -39,8 +39,8 @@ pub(super) struct Slot {
     pub index: u32,
     /// Number of dependencies that are not met.
     pub pending: u32,
-    /// Index of the operation of this rank whose end or start met the last dependency, or
-    /// `u32::MAX`.
+    /// Index of the operation of this rank for which this operation waited last (as a dependency,
+    /// or for its resource), or `u32::MAX`.
     pub released_by: u32,
     /// Index of the collective (list of the workload) that contains the operation, or `u32::MAX`.
     part_of: u32,
