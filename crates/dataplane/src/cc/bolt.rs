@@ -15,11 +15,11 @@ crate::params! {
         /// Packets by which a window grows per round trip without permission from switches.
         pub ai: f64 = Param::number("ai", 0.0, 1e3)
             .default("1.0", "PRE-222", "a packet per round trip (authors' code)"),
-        /// Share of the window that a loss removes; so does a notice, if the window is at most one
-        /// packet.
+        /// Share of the window that a loss removes. A notice removes the same share if the window is
+        /// at most one packet.
         pub md: f64 = Param::fraction("md", 0.01, 0.99)
             .default("0.5", "PRE-222", "(authors' code)"),
-        /// Queue length in a notice that causes no decrease.
+        /// Queue length up to which a notice does not decrease the window.
         pub target_queue_bytes: u64 = Param::size("target_queue", 0, 1_000_000_000)
             .default("\"0B\"", "PRE-222", "an empty queue (authors' code)"),
         /// Smallest window; below one packet a flow is paced.

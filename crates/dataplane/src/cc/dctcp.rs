@@ -197,8 +197,8 @@ fn step_bytes(config: &DctcpConfig, path: &PathInfo) -> f64 {
     }
 }
 
-/// Returns the window limited to its range. The least is one packet and what `min_rate` sends in a
-/// round trip. The most is one BDP.
+/// Returns the window within its bounds: at least one packet and what `min_rate` sends in a round
+/// trip, at most one BDP.
 fn limit(window_bytes: f64, config: &DctcpConfig, path: &PathInfo) -> f64 {
     let least = config
         .min_rate_bps

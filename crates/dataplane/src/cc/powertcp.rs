@@ -61,7 +61,7 @@ pub(super) struct Measured {
 pub(super) struct PowerWindow {
     /// Window W in bytes.
     pub bytes: f64,
-    /// Smoothed power Γ.
+    /// Smoothed power Γ; 1 is a full link without queues.
     pub power: f64,
 }
 

@@ -68,7 +68,7 @@ crate::params! {
     }
 }
 
-/// State of one port.
+/// Tokens and spare capacity of one egress port.
 #[derive(Clone, Copy, Debug)]
 struct Port {
     rate: Rate,

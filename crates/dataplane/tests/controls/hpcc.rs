@@ -283,7 +283,7 @@ fn a_counter_that_goes_backward_stands_still() {
     flow.ack(1, 100_000, &stack(&[port(0, 1_000_000, 0)]));
     flow.ack(2, 100_000, &stack(&[port(8, 0, 0)]));
     close(flow.hpcc.utilisation(), 0.0);
-    // HPCC-17 with U = 0. HPCC-16 would divide by U, but HPCC-21 limits the window.
+    // U = 0: HPCC-21 limits the window to W_init, also if HPCC-16 divides by U (maxStage = 0).
     close(flow.window_bytes(), 100_000.0);
     flow.config.max_stage = 0;
     flow.ack(3, 100_000, &stack(&[port(16, 0, 0)]));

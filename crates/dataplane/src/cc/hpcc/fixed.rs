@@ -55,7 +55,7 @@ pub struct Constants {
 }
 
 impl Constants {
-    /// Returns the constants of a flow on this path.
+    /// Returns the fixed-point constants of a flow on this path.
     #[must_use]
     pub fn new(config: &HpccConfig, path: &PathInfo, layout: Layout) -> Self {
         let base_rtt_ns = ((path.base_rtt_ps + 500) / 1_000).clamp(16, (1 << 24) - 1);

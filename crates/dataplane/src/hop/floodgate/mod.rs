@@ -1,5 +1,6 @@
 //! Floodgate (Liu et al., CoNEXT 2021; rules in `specs/floodgate.md`). Switches have a sending
-//! window per destination. They park packets without window in VOQs, and return credits upstream.
+//! window per destination. They park packets whose window is full in VOQs, and return credits
+//! upstream.
 //! This file also implements PFC with tag, the paper's variant without windows.
 //!
 //! This file has the state of one switch and its decisions. The other files contain the windows,
@@ -115,7 +116,7 @@ pub struct Floodgate {
     held_thresholds: OffOn,
     /// Pairs of port and destination that this switch has paused.
     told: Paused,
-    /// Bytes in this switch by sending host and destination, if pauses depend on them.
+    /// Bytes in this switch per sending host and destination; `None` if no pause depends on them.
     senders: Option<Senders>,
     /// Pairs of port and destination that a next hop has paused (PFC with tag).
     paused_by: Paused,
@@ -136,7 +137,7 @@ pub struct Floodgate {
     taken: u64,
 }
 
-/// Returns the maximum of an amount over all ports, in bytes.
+/// Returns the largest value of an amount in bytes, over the links of all ports.
 fn most(amount: Amount, links: &[(Rate, Time)]) -> u64 {
     let all = links.iter().map(|&link| amount.bytes(link));
     all.max().unwrap_or(0)
@@ -271,8 +272,8 @@ impl Floodgate {
         of.max_bytes = of.max_bytes.max(of.held_bytes + queued_bytes);
     }
 
-    /// Removes the first packet of a VOQ if it may be sent. Returns the packet, what its
-    /// destination still has in the VOQ, and its window.
+    /// Removes the first packet of a VOQ if it may be sent. Returns the packet, the remaining
+    /// packets and bytes of its destination, and the initial window and direction.
     // FG-13
     fn release(
         &mut self,

@@ -17,7 +17,7 @@ pub(super) struct Paused {
 }
 
 impl Paused {
-    /// Adds a pair. Returns true if it is new.
+    /// Adds a pair of port and destination. Returns true if the set did not contain it.
     // FG-40, FG-46
     pub fn add(&mut self, port: u16, dst: u32) -> bool {
         let news = self.pairs.insert(pair(port, dst), ()).is_none();
@@ -27,7 +27,7 @@ impl Paused {
         news
     }
 
-    /// Removes a pair. Returns true if it was in the set.
+    /// Removes a pair of port and destination. Returns true if the set contained it.
     pub fn remove(&mut self, port: u16, dst: u32) -> bool {
         let there = self.pairs.remove(&pair(port, dst)).is_some();
         if there && let Some(count) = self.ports.get_mut(&dst) {
@@ -50,7 +50,7 @@ impl Paused {
         }
     }
 
-    /// Returns true if the set contains a pair.
+    /// Returns true if the set contains this pair of port and destination.
     #[inline]
     pub fn has(&self, port: u16, dst: u32) -> bool {
         self.pairs.contains_key(&pair(port, dst))
