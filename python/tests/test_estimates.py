@@ -219,6 +219,14 @@ def test_what_is_assumed_is_told(tmp_path, command):
     assert "one [[workload]], but this one has 2 (w, w2)" in done.stderr
 
 
+def test_values_of_a_scenario_can_be_changed(tmp_path, command):
+    path = scenario(tmp_path, RAILS, one("all-reduce"))
+    done = command("estimate", path, "--set", "topology.link.rate=50Gbps")
+    assert f"latency=1us + {ACROSS.replace('100Gbps', '50Gbps')}" in done.stdout
+    done = command("estimate", tmp_path / "work.parquet", "--set", "seed=2", code=2)
+    assert "--set changes a scenario" in done.stderr
+
+
 BESIDE = """
 name = "s"
 [topology]

@@ -4,39 +4,45 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use scenario::Changes;
 use scenario::estimate::{Failure, estimate_file, estimate_scenario};
 use traffic::operations::Record;
 
 use crate::errors::raise;
-use crate::scenarios::load;
+use crate::scenarios::Scenario;
 
-/// Estimates a workload file, or the workload of a scenario (`.toml`), with a model of messages
-/// instead of packets.
+/// Where the workload of an estimate is.
+#[derive(FromPyObject)]
+pub enum Given<'py> {
+    /// A scenario with one workload.
+    Scenario(PyRef<'py, Scenario>),
+    /// A workload file.
+    File(PathBuf),
+}
+
+/// Estimates a workload file, or the workload of a scenario, with a model of messages instead of
+/// packets.
 ///
 /// Returns a summary as JSON. If requested, it also returns the operations: columns of numbers as
 /// little-endian bytes, and the names of the kinds of operations.
 #[pyfunction]
-#[pyo3(signature = (path, networks, record=false))]
+#[pyo3(signature = (given, networks, record=false))]
 pub fn estimate<'py>(
     py: Python<'py>,
-    path: PathBuf,
+    given: Given<'py>,
     networks: Vec<String>,
     record: bool,
 ) -> PyResult<(String, Bound<'py, PyDict>)> {
-    let scenario = match path.extension() {
-        Some(ending) if ending == "toml" => Some(load(py, &path, &Changes::default())?),
-        _ => None,
+    let found = match &given {
+        Given::Scenario(scenario) => {
+            let scenario = &scenario.0;
+            py.detach(|| estimate_scenario(scenario, &networks, record))
+        }
+        Given::File(path) => py.detach(|| estimate_file(path, &networks, record)),
     };
-    let found = py
-        .detach(|| match &scenario {
-            Some(scenario) => estimate_scenario(scenario, &networks, record),
-            None => estimate_file(&path, &networks, record),
-        })
-        .map_err(|failure| match failure {
-            Failure::Input(error) => raise(py, "ScenarioError", (error.to_string(),)),
-            Failure::Run(error) => raise(py, "RunError", (error.to_string(),)),
-        })?;
+    let found = found.map_err(|failure| match failure {
+        Failure::Input(error) => raise(py, "ScenarioError", (error.to_string(),)),
+        Failure::Run(error) => raise(py, "RunError", (error.to_string(),)),
+    })?;
     let columns = PyDict::new(py);
     let all = &found.records;
     let bytes = |all: &mut dyn Iterator<Item = u8>| PyBytes::new(py, &all.collect::<Vec<_>>());

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from backwater._base.units import bytes_text, time_text
-from backwater.commands.common import Json, print_json, say
-from backwater.commands.declare import App, Argument, Option
+from backwater.commands.common import Json, Overrides, print_json, say
+from backwater.commands.declare import App, Argument, BadParameter, Option
 from backwater.commands.kinds import Kind, expecting
 
 if TYPE_CHECKING:
+    from backwater.scenario import Scenario
     from backwater.workloads.estimates import Estimate
 
 _LISTED = 12
@@ -24,7 +25,8 @@ def register(app: App) -> None:
     """Add `estimate`."""
     app.add(
         estimate,
-        example="backwater estimate step.parquet --network loggops:latency=1us,rate=400Gbps",
+        example="backwater estimate step.parquet --network loggops:latency=1us,rate=400Gbps\n"
+        "backwater estimate step.toml --set workload.step.size=64MB",
     )
 
 
@@ -46,6 +48,7 @@ def estimate(
             show_default="that of the scenario",
         ),
     ] = None,
+    overrides: Overrides = None,
     out: Annotated[
         Path | None,
         Option("-o", "--out", metavar="FILE", help="Write all operations: CSV, or *.parquet."),
@@ -55,9 +58,10 @@ def estimate(
     """Estimate how long a workload takes in a network of whole messages, without packets."""
     from backwater.workloads import estimates
 
-    networks, assumed = _given(workload, networks or [])
+    given = _given(workload, overrides)
+    networks, assumed = _networks(given, networks or [])
     with _stoppable():
-        found = estimates.estimate(workload, networks, record=out is not None)
+        found = estimates.estimate(given, networks, record=out is not None)
     if out is not None:
         estimates.write_operations(found, out)
     for warning in [*assumed, *found.summary["warnings"]]:
@@ -81,13 +85,24 @@ def _stoppable() -> Iterator[None]:
             signal.signal(one, handler)
 
 
-def _given(workload: Path, networks: list[str]) -> tuple[list[str], list[str]]:
+def _given(workload: Path, overrides: list[str] | None) -> Path | Scenario:
+    """Return the workload file, or the scenario with its changes."""
+    from backwater.scenario import Scenario
+
+    if workload.suffix == ".toml":
+        return Scenario(workload, overrides or [])
+    if overrides:
+        raise BadParameter(f"{workload} is a workload file; --set changes a scenario")
+    return workload
+
+
+def _networks(given: Path | Scenario, networks: list[str]) -> tuple[list[str], list[str]]:
     """Return the network of a workload, and a warning if it is assumed."""
     from backwater.workloads import estimates
 
     why, how = "no network is given", ", or name the scenario"
-    if workload.suffix == ".toml":
-        networks = networks or estimates.of_scenario(workload).networks
+    if not isinstance(given, Path):
+        networks = networks or estimates.of_scenario(given).networks
         why, how = "an estimate has no network of messages for this topology", ""
     if networks:
         return networks, []

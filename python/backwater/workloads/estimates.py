@@ -55,7 +55,7 @@ class Given:
     """Networks for :func:`estimate`. The list is empty if the topology has no equivalent."""
 
 
-def of_scenario(path: str | Path) -> Given:
+def of_scenario(given: str | Path | Scenario) -> Given:
     """Return the topology of a scenario with one workload as a network of messages.
 
     All ports of a host's NIC count as one, except with ``ports = "rail"``, where each counts.
@@ -66,14 +66,14 @@ def of_scenario(path: str | Path) -> Given:
 
     Raises ``ScenarioError`` if the scenario is wrong, or does not have exactly one workload.
     """
-    described = Scenario(path)
-    scenario = described.values
-    found = scenario.get("workload", [])
+    scenario = Scenario(given)
+    values = scenario.values
+    found = values.get("workload", [])
     if len(found) != 1:
         names = ", ".join(one["name"] for one in found) or "none"
         raise ScenarioError(
-            f"{path}: an estimate takes a scenario with one [[workload]], but this one has "
-            f"{len(found)} ({names}); leave one of them in a copy of the scenario"
+            f"{scenario.source}: an estimate takes a scenario with one [[workload]], but this one "
+            f"has {len(found)} ({names}); leave one of them in a copy of the scenario"
         )
     work = found[0]
     packed = work["placement"] == "packed"
@@ -81,9 +81,9 @@ def of_scenario(path: str | Path) -> Given:
     if "file" in work:
         ranks = int(workloads.header(work["file"])["ranks"])
     else:
-        ranks = int(work.get("ranks") or described.thresholds()["hosts"])
-    networks = _networks(scenario["topology"], ranks, by_rail) if packed else []
-    return Given(Path(path), networks)
+        ranks = int(work.get("ranks") or scenario.thresholds()["hosts"])
+    networks = _networks(values["topology"], ranks, by_rail) if packed else []
+    return Given(scenario.path, networks)
 
 
 class _Link(NamedTuple):
@@ -164,8 +164,10 @@ def _link(words: Mapping[str, Any]) -> _Link:
     return _Link(int(rate.value), int(delay.value))
 
 
-def estimate(path: str | Path, networks: Sequence[str] = (), record: bool = False) -> Estimate:
-    """Estimate how long the workload in a file, or that of a scenario (`*.toml`), takes.
+def estimate(
+    given: str | Path | Scenario, networks: Sequence[str] = (), record: bool = False
+) -> Estimate:
+    """Estimate how long the workload in a file, or that of a scenario, takes.
 
     ``networks`` has one text such as ``loggops:latency=1us,rate=400Gbps``, or one for each
     dimension such as ``ring:size=8,rate=400Gbps,latency=500ns`` (also ``switch``,
@@ -175,10 +177,14 @@ def estimate(path: str | Path, networks: Sequence[str] = (), record: bool = Fals
     Raises ``ScenarioError`` if the file or the network is wrong, and ``RunError`` if operations
     wait for each other in a cycle.
     """
-    given = list(networks)
-    if not given and str(path).endswith(".toml"):
-        given = of_scenario(path).networks
-    summary, columns = _core.estimate(str(path), given or [ASSUMED], record)
+    if not isinstance(given, Scenario) and str(given).endswith(".toml"):
+        given = Scenario(given)
+    if isinstance(given, Scenario):
+        networks = networks or of_scenario(given).networks
+        work: _core.Scenario | str = given.loaded()
+    else:
+        work = str(given)
+    summary, columns = _core.estimate(work, list(networks) or [ASSUMED], record)
     return Estimate(json.loads(summary), _frame(columns) if record else None)
 
 
