@@ -7,7 +7,7 @@ use dataplane::config::Admission;
 use dataplane::switch::pausable_classes;
 use fabric::NodeId;
 use fabric::topology::{Graph, Servers, TopologySpec, Wiring};
-use traffic::collectives::{Algorithm, Name, ring_member};
+use traffic::collectives::{Algorithm, Name, Part, Step, plan};
 use traffic::operations::{CollectiveKind, Group};
 
 use crate::findings::Findings;
@@ -70,54 +70,67 @@ fn response(config: &SchemeConfig, findings: &mut Findings<'_>) {
     }
 }
 
-/// Adds a note if a ring sends over at most half of the NICs of its members, and a ring with one
-/// channel per member of a server would use more NICs.
+/// Adds a note if a collective sends over at most half of the NICs of its members, and another
+/// algorithm would use more NICs.
 fn idle_nics(i: usize, workload: &WorkloadSpec, servers: &Servers, findings: &mut Findings<'_>) {
     let server_of = |host: &NodeId| host.bits() / servers.gpus_per_server;
     let mut seen = BTreeSet::new();
-    let better = collectives(workload)
+    let found = collectives(workload)
         .into_iter()
         .find_map(|(kind, text, group)| {
             let is_new = seen.insert((kind.word(), text, group.map(|group| &group.name)));
-            let ring = Algorithm::of(kind, text).ok()?;
-            if ring.name != Name::Ring || kind == CollectiveKind::AllToAll || !is_new {
-                return None;
-            }
+            let own = Algorithm::of(kind, text).ok().filter(|_| is_new)?;
             let of_group = |group: &Group| {
                 let ranks = group.ranks.iter();
                 ranks.map(|&rank| workload.hosts[rank as usize]).collect()
             };
             let hosts: Vec<NodeId> = group.map_or_else(|| workload.hosts.to_vec(), of_group);
             let places: Vec<u32> = hosts.iter().map(server_of).collect();
-            let used = sending_nics(ring, &places);
-            let inside = places.iter().take_while(|&place| *place == places[0]);
-            let server = inside.count() as u32;
-            let channels = server;
-            let whole = Algorithm {
-                channels,
-                server,
-                ..ring
-            };
-            let helps = 2 * used <= places.len()
-                && whole.check(kind, places.len() as u32).is_ok()
-                && sending_nics(whole, &places) > used;
-            (used > 0 && helps).then_some((used, places.len(), server))
+            let better = with_more_nics(kind, own, &places)?;
+            let used = sending_nics(kind, own, &places);
+            let helps = 2 * used <= places.len() && sending_nics(kind, better, &places) > used;
+            (used > 0 && helps).then_some((own.name, used, places.len(), better))
         });
-    if let Some((used, nics, server)) = better {
+    if let Some((name, used, nics, better)) = found {
         let message = format!(
-            "the ring of workload \"{}\" sends over {used} of {nics} NICs",
+            "the {} of workload \"{}\" sends over {used} of {nics} NICs",
+            name.word(),
             workload.name
         );
-        let pxn = match servers.wiring {
-            Wiring::Rails => " and pxn = true",
-            Wiring::Racks => "",
+        let pxn = match (servers.wiring, better.name) {
+            (Wiring::Rails, Name::Ring) => " and pxn = true",
+            _ => "",
         };
-        let hint = format!(
-            "to use more of them: algorithm = \"ring:channels={server},server={server}\"{pxn}"
-        );
+        let hint = format!("to use more of them: algorithm = \"{better}\"{pxn}");
         let keys = ["algorithm", "steps", "collective"].map(|key| format!("workload.{i}.{key}"));
         findings.note(&keys.each_ref().map(String::as_str), message, &hint);
     }
+}
+
+/// Returns an algorithm for the same collective in which all members of a server send to other
+/// servers: rings that begin at different members, or one that works inside the servers first.
+/// `places` has the server of each member.
+fn with_more_nics(kind: CollectiveKind, own: Algorithm, places: &[u32]) -> Option<Algorithm> {
+    let server = places
+        .iter()
+        .take_while(|&place| *place == places[0])
+        .count() as u32;
+    let better = match (kind, own.name) {
+        (CollectiveKind::AllToAll, _) => Algorithm::new(Name::Direct),
+        (_, Name::Ring) => Algorithm {
+            channels: server,
+            server,
+            ..own
+        },
+        (CollectiveKind::AllReduce, across) => Algorithm {
+            server,
+            across,
+            ..Algorithm::new(Name::Hierarchical)
+        },
+        _ => return None,
+    };
+    let is_possible = better.check(kind, places.len() as u32).is_ok();
+    is_possible.then_some(better)
 }
 
 /// Returns kind, algorithm and group of each collective. Group `None`: all ranks are members.
@@ -129,19 +142,30 @@ fn collectives(workload: &WorkloadSpec) -> Vec<(CollectiveKind, Option<&str>, Op
     }
 }
 
-/// Returns the number of members that, in some channel of the ring, send to another server.
-/// `places` contains the server of each member. In channel c, the ring starts at member c of each
-/// server. // OPS-51
-fn sending_nics(ring: Algorithm, places: &[u32]) -> usize {
-    let members = places.len() as u32;
-    let together = ring.server.min(members);
-    let mut sends = vec![false; places.len()];
-    for channel in 0..together.min(ring.channels) {
-        let member = |place| ring_member(together, channel, place % members) as usize;
-        for place in 0..members {
-            let (from, to) = (member(place), member(place + 1));
-            sends[from] |= places[from] != places[to];
-        }
-    }
-    sends.into_iter().filter(|&sends| sends).count()
+/// Returns the number of members that send to another server. `places` contains the server of each
+/// member.
+fn sending_nics(kind: CollectiveKind, algorithm: Algorithm, places: &[u32]) -> usize {
+    // Each chunk takes the same path.
+    let algorithm = Algorithm {
+        chunks: 1,
+        active: 1,
+        ..algorithm
+    };
+    let sends = |member: usize| {
+        let part = Part {
+            kind,
+            position: member as u32,
+            members: places.len() as u32,
+            bytes: 0,
+            root: 0,
+            to_each: &[],
+            from_each: &[],
+        };
+        let plan = plan(&part, &algorithm);
+        let leaves =
+            |step| matches!(step, Step::Send { to, .. } if places[to as usize] != places[member]);
+        (0..plan.lanes())
+            .any(|lane| (0..plan.steps(lane)).any(|step| leaves(plan.step(lane, step))))
+    };
+    (0..places.len()).filter(|&member| sends(member)).count()
 }

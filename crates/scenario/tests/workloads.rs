@@ -596,7 +596,7 @@ fn a_note_names_each_value_that_fast_fabrics_do_not_have() {
 }
 
 #[test]
-fn a_note_names_a_ring_that_leaves_nics_idle() {
+fn a_note_names_a_collective_that_leaves_nics_idle() {
     let with = |line: &str| RAILS.replace("size", &format!("{line}\nsize"));
     assert_eq!(noted(RAILS), ["workload.0.collective"]);
     // Channels with equal rings send over the same NICs.
@@ -614,10 +614,18 @@ fn a_note_names_a_ring_that_leaves_nics_idle() {
     assert_eq!(noted(&with(pairs)), ["workload.0.collective"]);
     let proposed = "algorithm = \"ring:channels=2,server=2\"";
     assert_eq!(noted(&with(&format!("{pairs}\n{proposed}"))), [""; 0]);
+    // Trees and the ring of an all-to-all cross servers at few members.
+    let of_eight = |line: &str| with(line).replace("gpus_per_server = 4", "gpus_per_server = 8");
+    let tree = "algorithm = \"double-binary-tree:channels=2\"";
+    assert_eq!(noted(&of_eight(tree)), ["workload.0.algorithm"]);
+    let inside_first = "algorithm = \"hierarchical:server=8,across=double-binary-tree\"";
+    assert_eq!(noted(&of_eight(inside_first)), [""; 0]);
+    let exchange = RAILS.replace("\"all-reduce\"", "\"all-to-all\"\nalgorithm = \"ring\"");
+    assert_eq!(noted(&exchange), ["workload.0.algorithm"]);
     // The rings of a broadcast cannot start at different members.
     let broadcast = RAILS.replace("\"all-reduce\"", "\"broadcast\"\nalgorithm = \"ring\"");
     assert_eq!(noted(&broadcast), [""; 0]);
-    // Cases without an idle NIC: one rank per server, all ranks in one server, no ring.
+    // Cases without an idle NIC: one rank per server, all ranks in one server, halving-doubling.
     for line in [
         "ranks = 4\nplacement = [0, 4, 8, 12]",
         "ranks = 4",
