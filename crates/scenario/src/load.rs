@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use dataplane::cc::CONTROLS;
 use dataplane::units::Time;
 use fabric::engine::OnDeadlock;
 use fabric::topology::{Graph, TopologySpec};
@@ -387,7 +388,9 @@ fn complete_scheme(root: &mut Table, context: &Context) {
         if let Err(refusal) = checked {
             let message = format!("`{key}`: {}", refusal.message);
             let path = format!("scheme.{key}");
-            context.error(refusal.code, &e.node.at, &path, message, refusal.hint);
+            let hint = text(key).and_then(|word| of_control(&word));
+            let hint = hint.or(refusal.hint);
+            context.error(refusal.code, &e.node.at, &path, message, hint);
             good = false;
         }
     }
@@ -419,6 +422,16 @@ fn complete_scheme(root: &mut Table, context: &Context) {
         }
         entry.node.value = Value::Table(fallback);
     }
+}
+
+/// Returns a hint if a name that is not a preset is that of a control.
+fn of_control(word: &str) -> Option<String> {
+    let control = CONTROLS.iter().find(|control| control.name == word)?.name;
+    Some(format!(
+        "{control} is a control without a preset: choose a preset for the switches and set the \
+         control, as in --scheme fixed-window --set scheme.control={control}; a sweep can vary \
+         scheme.control"
+    ))
 }
 
 /// Builds the network, or reports the error of the topology builder.

@@ -1358,6 +1358,12 @@ fn overrides() {
         "there is no \"hpc\"",
         "did you mean \"hpcc\"?",
     );
+    refused(
+        "scheme.preset=delay-window",
+        15,
+        "there is no \"delay-window\"",
+        "--set scheme.control=delay-window",
+    );
     refused("seed", 1, "has no `=`", "key=value");
 }
 
