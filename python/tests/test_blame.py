@@ -129,7 +129,10 @@ def test_a_recovery_names_the_link_that_lost_packets(tmp_path, command):
     losses = run.table("blame_losses")
     assert losses["packets"].sum() + losses["answers"].sum() == run.summary["drops"]["link"] > 0
     (one,) = blame.explain(run, [0])
-    (recovery,) = [reason for reason in one.reasons if reason.part == "nic_recovery"]
+    # The longer part of the two has the places: here the last packets were lost.
+    assert {"nic_recovery", "nic_timeout"} < {reason.part for reason in one.reasons}
+    (recovery,) = [reason for reason in one.reasons if reason.lost is not None]
+    assert recovery.part == "nic_timeout"
     assert recovery.at is None
     places = {(loss.at, loss.cause): (loss.packets, loss.answers) for loss in recovery.lost}
     assert set(places) == {("s -> b", "link"), ("b -> s", "link")}
@@ -144,6 +147,57 @@ def test_a_recovery_names_the_link_that_lost_packets(tmp_path, command):
     cut = tmp_path / "cut"
     simulated(tmp_path / "loss.toml", ["run.until=80us"], out=cut)
     assert "lost on the link s -> b" in command("explain", cut, "--flow", "0", code=2).stderr
+
+
+FLAP = """
+name = "flap"
+record = { blame = {} }
+
+[topology]
+kind = "links"
+hosts = ["a", "b", "c"]
+switches = ["s"]
+links = [
+    { a = "a", b = "s", rate = "100Gbps", delay = "1us" },
+    { a = "b", b = "s", rate = "100Gbps", delay = "1us" },
+    { a = "c", b = "s", rate = "100Gbps", delay = "1us" },
+]
+
+[[topology.failures]]
+links = ["b--s"]
+at = "2us"
+until = "20us"
+
+[[traffic]]
+name = "some"
+pattern = "list"
+flows = [
+    { src = 0, dst = 1, bytes = "20KB", start = "0us" },
+    { src = 0, dst = 2, bytes = "20KB", start = "300us" },
+]
+
+[scheme]
+preset = "dcqcn"
+go-back-n.timeout = "10ms"
+"""
+
+
+# BLM-13
+def test_a_timeout_after_a_flap_is_named_and_its_flow_is_found(tmp_path, command):
+    (tmp_path / "flap.toml").write_text(FLAP)
+    run = simulated(tmp_path / "flap.toml", out=tmp_path / "out")
+    assert run.summary["counters"]["timeouts"] == 1
+    (one,) = blame.explain(run, blame.pick(run, worst=5, lost=True))
+    first = one.reasons[0]
+    assert (one.flow, first.part) == (0, "nic_timeout")
+    assert 0.99 * 10e9 < first.spent_ps <= 10e9
+    said = " ".join(command("explain", run.path, "--lost").stdout.split())
+    assert "10 ms 100% retransmission timeout (RTO): " in said
+    assert "lost on the link s -> b" in said
+    assert "flow 1" not in said
+    wrong = command("explain", run.path, "--lost", "--class", "incast", code=2).stderr
+    assert "no incast flow that lost packets or waited for a link finished" in wrong
+    command("explain", run.path, "--lost", "--flow", "0", code=2)
 
 
 def test_flows_are_picked_by_class_and_percentile(crowd):

@@ -295,6 +295,36 @@ def test_links_that_made_a_collective_late_are_named(tmp_path, command, collecti
         critical.links(plain, sends)
 
 
+def test_a_wait_for_a_queue_pair_is_named_as_such(tmp_path, command, collectives):
+    """Four chunks of a ring go to the same rank, one after the other, and no other flow exists."""
+    ring = '\nname = "r"\ncollective = "all-reduce"\nsize = "4MB"\n'
+    chunks = 'algorithm = "ring:chunks=4,active=4"\n'
+    ran(command, tmp_path, f"record.blame = {{}}\n{STAR}{ring}{chunks}")
+    run = backwater.load(tmp_path / "out").only
+    sends = critical.critical_path(run, critical.longest(run.table("collectives")))
+    waited = critical.behind_own(run, sends)
+    late_ps = (sends["took_ps"] - sends["ideal_ps"]).sum()
+    assert sum(waited.values()) == pytest.approx(late_ps, rel=0.02)
+    # The NIC also sends ACKs.
+    lost = dict(
+        critical.links(run, sends).group_by("part").agg(pl.col("late_ps").sum()).iter_rows()
+    )
+    assert set(lost) == {"nic_pair", "nic_turn"}
+    assert lost["nic_turn"] < 0.02 * lost["nic_pair"]
+    assert critical.shared(run, sends).height == 0
+    shown = collectives(tmp_path).stdout
+    assert " behind earlier messages of its queue pair" in shown
+    assert ", earlier messages of its own queue pair" in shown
+    assert "shared with" not in shown
+    # A second channel has its own queue pairs, so its messages are other flows.
+    (two := tmp_path / "two").mkdir()
+    ran(command, two, f'record.blame = {{}}\n{STAR}{ring}algorithm = "ring:channels=2"\n')
+    shown = collectives(two).stdout
+    assert "queue pair" not in shown
+    assert "was shared with" in shown
+    assert "other flows had the NIC" in shown
+
+
 JOBS = f"""{STAR}
 name = "long"
 collective = "all-reduce"

@@ -9,6 +9,9 @@ use crate::units::Time;
 pub enum Wait {
     /// The flow may send, but other flows use the port, or its class is paused or lacks credit.
     Turn,
+    /// Earlier messages of its queue pair are sent until this time. From then on the reason is
+    /// `Turn`.
+    Pair(Time),
     /// The flow waits for its pacing time, which is given here. From then on the reason is `Turn`.
     Pace(Time),
     /// The window is full.

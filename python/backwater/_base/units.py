@@ -1,6 +1,8 @@
-"""Formats quantities for people."""
+"""Formats quantities and lists of names for people."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 ALMOST = 0.9995
 """Values from here on are rounded up to 1, so that 999.9 KB are shown as 1 MB."""
@@ -9,6 +11,12 @@ ALMOST = 0.9995
 def number_text(value: float) -> str:
     """Write a number with at most three digits, or whole: ``1.25``, ``125``, ``1,250``."""
     return f"{value:,.0f}" if value >= 999.5 else f"{value:.3g}"
+
+
+def some_text(names: Sequence[str], most: int) -> str:
+    """List at most ``most`` names, and count the others: ``a, b and 3 more``."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def bytes_text(value: float) -> str:

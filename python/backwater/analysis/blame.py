@@ -25,8 +25,8 @@ _GROUPS = {
     "pace": ("#0072b2", "nic_pace"),
     "window": ("#17807e", "nic_window"),
     "receiver's leave": ("#009e73", "nic_receiver"),
-    "recovery": ("#8c564b", "nic_recovery", "nic_no_link", "link_down"),
-    "behind its own": ("#f0dfa0", "behind_own"),
+    "recovery": ("#8c564b", "nic_recovery", "nic_timeout", "nic_no_link", "link_down"),
+    "behind its own": ("#f0dfa0", "nic_pair", "behind_own"),
     "behind others": ("#e6b422", "behind_other", "behind_control"),
     "behind incasts": ("#c98a00", "behind_incast"),
     "PFC": ("#c0392b", "nic_class_pause", "class_pause"),
@@ -55,6 +55,7 @@ CLASSES = ("short", "medium", "long", "incast")
 _WORDS = {
     "nic_sending": "its own transmission at the NIC",
     "nic_turn": "other flows had the NIC",
+    "nic_pair": "earlier messages of its own queue pair",
     "nic_pace": "its pace (the rate of its control)",
     "nic_window": "its window was full",
     "nic_class_pause": "held by a pause of its class (PFC)",
@@ -63,6 +64,7 @@ _WORDS = {
     "nic_no_room": "no credits of the link",
     "nic_receiver": "its receiver had not let it go on (credits, grants, pulls)",
     "nic_recovery": "recovery: packets sent again, or waiting for lost ones",
+    "nic_timeout": "retransmission timeout (RTO)",
     "nic_no_link": "no link led to its receiver",
     "propagation": "propagation on all links",
     "serialisation": "transmission of the last packet by switches",
@@ -78,6 +80,9 @@ _WORDS = {
     "host": "its receiver's host took time",
 }
 
+_OWN = ("nic_pair", "nic_pace", "nic_window", "nic_receiver", "nic_recovery", "nic_timeout", "host")
+"""Parts that no port causes."""
+
 _NO_WAIT = ("nic_sending", "propagation", "serialisation")
 """Parts that are not waits. They have no rows in ``blame_hops``."""
 
@@ -88,6 +93,8 @@ Slow = dict[str, dict[str, dict[str, Any]]]
 
 NAMED_LOSSES = 3
 """Maximum number of places of losses in a sentence. The data has all places."""
+
+_LOSSES = "blame_losses.parquet"
 
 _LOST = {
     "buffer": "dropped at {at}, where the buffer was full",
@@ -120,8 +127,8 @@ class Reason:
 
     ``at`` and ``root`` are ports, as ``node -> peer``, or None if the part has none. ``incast`` is
     the number of incast flows to the host behind ``root`` that were in flight at the same time.
-    ``lost`` lists the losses that a recovery repairs. It is None for other parts, or if losses were
-    not recorded.
+    ``lost`` lists the losses that a recovery repairs, or for which a timeout waits; the longer of
+    these two parts has them. It is None for other parts, or if losses were not recorded.
     """
 
     part: str
@@ -240,11 +247,13 @@ def accounts(run: RunFiles) -> pl.DataFrame:
     """
     require(run)
     flows = with_class(run.measured_flows(["id", "bytes", "incast", "slowdown"]))
+    table = run.table("blame")
+    # Runs of earlier versions have fewer parts.
     sums = {
-        name: pl.sum_horizontal([f"{part}_ps" for part in parts]) for name, parts in GROUPS.items()
+        name: pl.sum_horizontal(p for part in parts if (p := f"{part}_ps") in table.columns)
+        for name, parts in GROUPS.items()
     }
-    table = run.table("blame").select("fct_ps", id="flow", **sums)
-    return flows.join(table, on="id")
+    return flows.join(table.select("fct_ps", id="flow", **sums), on="id")
 
 
 def slow(run: RunFiles, percentile: float = 99) -> pl.DataFrame:
@@ -286,11 +295,13 @@ def pick(
     worst: int | None = None,
     size_class: str | None = None,
     percentile: float | None = None,
+    lost: bool = False,
 ) -> list[int]:
     """Return the numbers of flows to explain.
 
     ``flow`` selects one flow by its number. Otherwise the flows are selected among the measured
-    flows, or among those of a ``size_class``. The result is the ``worst`` flows by slowdown (the
+    flows, or among those of a ``size_class``. With ``lost`` they are those that lost packets, or
+    waited because a link was down. The result is the ``worst`` flows by slowdown (the
     slowest first), or the flow at a ``percentile``.
     """
     require(run)
@@ -300,8 +311,11 @@ def pick(
     table = measured = accounts(run).select("id", "size_class", "slowdown")
     if size_class is not None:
         table = table.filter(pl.col("size_class") == size_class)
+    if lost:
+        table = table.join(_hit(run), on="id", how="semi")
     if not table.height:
         of = f"{size_class} flow" if size_class else "flow"
+        of += " that lost packets or waited for a link" if lost else ""
         there = _counts(measured)
         raise InputError(f"{run.path}: no {of} finished within the measured time{there}")
     table = table.sort(["slowdown", "id"], descending=[True, False])
@@ -309,6 +323,15 @@ def pick(
         place = min(int(table.height * (1 - percentile / 100)), table.height - 1)
         return [int(table["id"][place])]
     return [int(number) for number in table["id"].head(worst or 1).to_list()]
+
+
+def _hit(run: RunFiles) -> pl.DataFrame:
+    """Return the numbers of flows that lost packets, or waited because a link was down."""
+    without_link = pl.col("link_down_ps") + pl.col("nic_no_link_ps") > 0
+    found = [run.table("blame").filter(without_link).select(id="flow")]
+    if (run.path / _LOSSES).exists():
+        found.append(run.table("blame_losses").select(id="flow"))
+    return pl.concat(found)
 
 
 def _check_number(run: RunFiles, flow: int) -> None:
@@ -385,7 +408,7 @@ def _losses(
     run: RunFiles, flow: int, name: dict[int, str], port: dict[tuple[int, int], str]
 ) -> tuple[Loss, ...] | None:
     """Return the losses of a flow; None if the run is older than the record of losses."""
-    if not (run.path / "blame_losses.parquet").exists():
+    if not (run.path / _LOSSES).exists():
         return None
     rows = run.table("blame_losses").filter(pl.col("flow") == flow)
     rows = rows.sort("packets", "answers", descending=True, maintain_order=True)
@@ -409,13 +432,16 @@ def _waits(
 ) -> list[Reason]:
     """Return the waits of one flow, port by port."""
     reasons = []
-    for row in hops.iter_rows(named=True):
+    rows = hops.to_dicts()
+    repairs = [row for row in rows if row["part"] in ("nic_recovery", "nic_timeout")]
+    longest = max(repairs, key=lambda row: row["spent_ps"], default=None)
+    for row in rows:
         part = row["part"]
-        own = part in ("nic_pace", "nic_window", "nic_receiver", "nic_recovery", "host")
+        own = part in _OWN
         root = None if row["root_node"] is None else port[row["root_node"], row["root_port"]]
         incast = 0 if root is None else _incast(run, row["root_peer"], flow)
         at = None if own else port[row["node"], row["port"]]
-        repaired = lost if part == "nic_recovery" else None
+        repaired = lost if row is longest else None
         reasons.append(Reason(part, row["spent_ps"], at, root, incast, repaired))
     return reasons
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from backwater import workloads
 from backwater._base.lazy import pl
+from backwater._base.units import some_text
 from backwater.analysis import blame
 from backwater.errors import InputError
 from backwater.results.files import RunFiles
@@ -95,8 +96,7 @@ def _kept(
     kept = table.filter(wanted)
     if not kept.height:
         names = list(there) if table.height else []
-        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-        known = f"; {there_are} {', '.join(names[:_NAMED])}{more}" if names else ""
+        known = f"; {there_are} {some_text(names, _NAMED)}" if names else ""
         raise InputError(f"{run.path}: no collective {words} has ended{known}")
     return kept
 
@@ -267,27 +267,49 @@ def _ports(run: RunFiles) -> pl.DataFrame:
     )
 
 
+def behind_own(run: RunFiles, sends: pl.DataFrame) -> dict[int, int]:
+    """Return how long messages waited for earlier messages of their queue pairs, in ps."""
+    blame.require(run)
+    mine = _queued(run).filter(pl.col("flow").is_in(sends["flow"].cast(pl.UInt32).to_list()))
+    return dict(mine.iter_rows())
+
+
+def _queued(run: RunFiles) -> pl.DataFrame:
+    """Return the time of each message behind earlier messages of its queue pair, if it waited."""
+    waits = run.table("blame_hops").filter(pl.col("part").cast(pl.String) == "nic_pair")
+    return waits.select("flow", queued_ps="spent_ps")
+
+
 def shared(run: RunFiles, sends: pl.DataFrame) -> pl.DataFrame:
     """Return the link of each message that it shared with most bytes of other flows.
 
     There is one row per message whose path met other flows: ``flow`` and ``port`` (``node ->
     peer``). ``others`` is the number of flows in flight on that link at the same time, and
-    ``bytes`` is the sum of their sizes. Links of hosts are included. The paths need ``[record]
-    blame``.
+    ``bytes`` is the sum of their sizes. Links of hosts are included. A message is in flight from
+    its turn in its queue pair on, and messages of its own queue pair do not count. The paths need
+    ``[record] blame``.
     """
     blame.require(run)
     numbers = sends["flow"].cast(pl.UInt32)
     paths = run.table("blame_hops").select("flow", "node", "port").unique()
     own = paths.filter(pl.col("flow").is_in(numbers.to_list()))
-    times = run.select_flows([pl.col("id").alias("flow"), "bytes", "start_ps", "received_ps"])
+    about = ["id", "src", "dst", "bytes", "start_ps", "received_ps"]
+    flows = run.select_flows(about).rename({"id": "flow"})
+    times = flows.join(_queued(run), on="flow", how="left")
+    times = times.with_columns(pl.col("queued_ps").fill_null(0))
+    times = times.with_columns(begin_ps=pl.col("start_ps") + pl.col("queued_ps"))
+    same_hosts = (pl.col("src") == pl.col("src_other")) & (pl.col("dst") == pl.col("dst_other"))
+    is_first = pl.col("begin_ps") < pl.col("begin_ps_other")
+    later_ps = pl.when(is_first).then("queued_ps_other").otherwise("queued_ps")
     others = paths.join(own.select("node", "port").unique(), on=["node", "port"], how="semi")
     return (
         own.join(times, on="flow")
         .join(others.join(times, on="flow"), on=["node", "port"], suffix="_other")
         .filter(
             (pl.col("flow") != pl.col("flow_other"))
-            & (pl.col("start_ps_other") < pl.col("received_ps"))
-            & (pl.col("received_ps_other") > pl.col("start_ps"))
+            & (pl.col("begin_ps_other") < pl.col("received_ps"))
+            & (pl.col("received_ps_other") > pl.col("begin_ps"))
+            & ~(same_hosts & (later_ps > 0))
         )
         .group_by("flow", "node", "port")
         .agg(others=pl.len(), bytes=pl.col("bytes_other").sum())

@@ -146,6 +146,7 @@ def _path_lines(run: RunFiles, collective: dict[str, Any], slowest: bool, limit:
     worst = critical.latest(sends, limit)
     recorded = blame.is_recorded(run)
     met = {row["flow"]: row for row in critical.shared(run, worst).to_dicts()} if recorded else {}
+    own = critical.behind_own(run, worst) if recorded else {}
     for row in worst.to_dicts():
         line = (
             f"  flow {row['flow']}, host {row['src']} to {row['dst']} "
@@ -153,6 +154,8 @@ def _path_lines(run: RunFiles, collective: dict[str, Any], slowest: bool, limit:
             f"{bytes_text(row['bytes'])}: {time_text(row['took_ps'])}, "
             f"{time_text(row['late_ps'])} more than alone"
         )
+        if waited_ps := own.get(row["flow"]):
+            line += f"; {time_text(waited_ps)} of it behind earlier messages of its queue pair"
         if there := met.get(row["flow"]):
             line += (
                 f"; {there['port']} was shared with {there['others']:,} other flows of "

@@ -57,6 +57,10 @@ def explain(
         float | None,
         Option("--percentile", metavar="P", min=0, max=100, help="The flow at this percentile."),
     ] = None,
+    lost: Annotated[
+        bool,
+        Option("--lost", help="Only flows that lost packets, or waited because a link was down."),
+    ] = False,
     record: Annotated[
         bool,
         Option("--record", help="Run again with `record.blame` if the run has no delay breakdown."),
@@ -70,19 +74,19 @@ def explain(
     if sum(option is not None for option in (flow, worst, percentile)) > 1:
         say("error: --flow, --worst and --percentile each choose flows; give one of them")
         raise Exit(BAD_INPUT)
-    if flow is not None and size_class is not None:
-        say("error: --flow names a flow, whose class --class cannot choose; leave one of them out")
+    if flow is not None and (size_class is not None or lost):
+        say("error: --flow names a flow, which --class and --lost cannot choose; leave one out")
         raise Exit(BAD_INPUT)
     found = load(path)
     several = found.labelled()
-    if len(several) > 1 and flow is None and worst is None and size_class is None:
+    if len(several) > 1 and flow is None and worst is None and size_class is None and not lost:
         runs = with_accounts(several, record)
         blame.require_all(runs, path)
         return _compare(runs, 99 if percentile is None else percentile, as_json)
     run = with_account(found.only, record)
     chosen = size_class.value if size_class else None
     worst = 3 if flow is None and percentile is None and worst is None else worst
-    numbers = blame.pick(run, flow, worst, chosen, percentile)
+    numbers = blame.pick(run, flow, worst, chosen, percentile, lost)
     explained = blame.explain(run, numbers)
     if as_json:
         return print_json([one.data() for one in explained])

@@ -67,7 +67,11 @@ impl<C: Chosen> Sender<C> {
     ) -> Option<u16> {
         let (flow, pair) = self.pairs.next(&nic.egress.flows, slot)?;
         let next = self.begin(now, nic, &flow, Some(pair), sink);
+        sink.flow_waits(&flow, Wait::Window); // until it can send, see `join`
         let ready = self.join(now, by_ps, nic, next, sink);
+        if ready {
+            sink.flow_waits(&flow, Wait::Pair(by_ps));
+        }
         ready.then_some(flow.port)
     }
 
@@ -376,6 +380,8 @@ impl<C: Chosen> SendingHalf for Sender<C> {
         if self.pairs.admit(&nic.egress.flows, flow, pair) {
             let slot = self.begin(now, nic, flow, pair, sink);
             self.revive(now, nic, slot, sink);
+        } else {
+            sink.flow_waits(flow, Wait::Pair(NEVER));
         }
     }
 

@@ -227,13 +227,18 @@ impl Account {
         let mut turn_ps = 0;
         match self.wait {
             Wait::Turn => turn_ps = waited_ps,
-            Wait::Pace(until_ps) => {
-                let paced_ps = until_ps.clamp(since_ps, now) - since_ps;
-                self.add(Part::Pace, NO_ROOT, paced_ps);
-                turn_ps = waited_ps - paced_ps;
+            Wait::Pair(until_ps) | Wait::Pace(until_ps) => {
+                let part = match self.wait {
+                    Wait::Pair(_) => Part::Pair,
+                    _ => Part::Pace,
+                };
+                let before_ps = until_ps.clamp(since_ps, now) - since_ps;
+                self.add(part, NO_ROOT, before_ps);
+                turn_ps = waited_ps - before_ps;
             }
             Wait::Window => self.add(Part::Window, NO_ROOT, waited_ps),
-            Wait::Answers | Wait::TimedOut => self.add(Part::Recovery, NO_ROOT, waited_ps),
+            Wait::Answers => self.add(Part::Recovery, NO_ROOT, waited_ps),
+            Wait::TimedOut => self.add(Part::Timeout, NO_ROOT, waited_ps),
             Wait::Paused(_) => self.add(Part::NicQueuePause, self.root, waited_ps),
             Wait::Destination => self.add(Part::NicDestinationPause, self.root, waited_ps),
             Wait::Receiver => self.add(Part::Receiver, NO_ROOT, waited_ps),
@@ -245,7 +250,7 @@ impl Account {
 
     /// Sets the reason for which the flow waits from now on.
     pub fn waits(&mut self, now: Time, wait: Wait, root: LinkId) {
-        // BLM-13: at a timeout, the whole wait before it counts as recovery.
+        // BLM-13: at a timeout, the whole wait before it counts as a wait for the timeout.
         if wait != Wait::TimedOut {
             self.settle(now);
         }
@@ -268,7 +273,7 @@ impl Account {
                 continue;
             }
             // Other reasons to wait take precedence over the state of the class.
-            if matches!(self.wait, Wait::Turn | Wait::Pace(_)) {
+            if matches!(self.wait, Wait::Turn | Wait::Pair(_) | Wait::Pace(_)) {
                 self.settle(change.at_ps);
             }
             self.held = change.held;

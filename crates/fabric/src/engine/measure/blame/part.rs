@@ -46,6 +46,7 @@ macro_rules! parts {
 parts! {
     Sending, "nic_sending", "At the NIC: transmission of the flow's own packets, each counted once.";
     Turn, "nic_turn", "At the NIC: others had the port.";
+    Pair, "nic_pair", "At the NIC: earlier messages of its queue pair.";
     Pace, "nic_pace", "At the NIC: the pace of its control.";
     Window, "nic_window", "At the NIC: the window of its control.";
     NicClassPause, "nic_class_pause", "At the NIC: a pause of its class (PFC).";
@@ -54,6 +55,7 @@ parts! {
     NicNoRoom, "nic_no_room", "At the NIC: the neighbour had no room for its class.";
     Receiver, "nic_receiver", "At the NIC: credits, grants or pulls of its receiver.";
     Recovery, "nic_recovery", "At the NIC: repetition of packets, and waiting for what turned out to be lost.";
+    Timeout, "nic_timeout", "At the NIC: waits that a retransmission timeout ended.";
     NoLink, "nic_no_link", "At the NIC: links that lead to the receiver.";
     Propagation, "propagation", "The last packet: propagation on all links.";
     Serialisation, "serialisation", "The last packet: its transmission by switches.";

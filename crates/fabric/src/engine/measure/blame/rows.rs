@@ -66,6 +66,7 @@ impl Row for BlameRecord {
         U64 fct_ps, "From its start to its last byte at the receiver.";
         [of!(Sending)];
         [of!(Turn)];
+        [of!(Pair)];
         [of!(Pace)];
         [of!(Window)];
         [of!(NicClassPause)];
@@ -74,6 +75,7 @@ impl Row for BlameRecord {
         [of!(NicNoRoom)];
         [of!(Receiver)];
         [of!(Recovery)];
+        [of!(Timeout)];
         [of!(NoLink)];
         [of!(Propagation)];
         [of!(Serialisation)];
