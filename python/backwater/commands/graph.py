@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+from backwater._base.units import some_text
 from backwater.commands.common import Json, Profiled, print_json
 from backwater.commands.declare import App, Option
 
@@ -40,7 +41,7 @@ def graph_lines(found: dict[str, Any]) -> list[str]:
     if not circles:
         return [*lines, "no cycle: backpressure cannot deadlock"]
     lines.append(f"{len(circles)} set(s) of ports that can wait for each other in a cycle:")
-    lines += [f"  {_some(circle)}" for circle in circles]
+    lines += [f"  {some_text(circle, _LISTED)}" for circle in circles]
     lines.append(f"{len(removed)} pair(s) whose backpressure is to be left out:")
     lines += [f"  {_pair(edge)}" for edge in removed[:_LISTED]]
     if len(removed) > _LISTED:
@@ -51,11 +52,6 @@ def graph_lines(found: dict[str, Any]) -> list[str]:
         else "this scheme does not leave them out: it can deadlock"
     )
     return lines
-
-
-def _some(names: list[str]) -> str:
-    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-    return ", ".join(names[:_LISTED]) + more
 
 
 def _pair(edge: dict[str, str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from backwater._base.units import time_text
+from backwater._base.units import some_text, time_text
 from backwater.commands.common import Json, Profiled, print_json
 from backwater.commands.declare import App
 
@@ -39,8 +39,7 @@ def _lines(epoch: dict[str, Any]) -> list[str]:
     state = f"{', '.join(down)} down" if down else "every link is up"
     lines = [f"{since}: {state}{routes}"]
     if cut_off:
-        more = f" and {len(cut_off) - _LISTED} more" if len(cut_off) > _LISTED else ""
-        lines.append(f"  cut off: {', '.join(cut_off[:_LISTED])}{more}")
+        lines.append(f"  cut off: {some_text(cut_off, _LISTED)}")
     if circle:
         lines.append(f"  cyclic buffer dependency: {', '.join([*circle, circle[0]])}")
     else:

@@ -13,6 +13,7 @@ from typing import Any
 
 from backwater._base.attached import provided
 from backwater._base.lazy import pl
+from backwater._base.units import some_text
 from backwater.errors import InputError
 from backwater.results import REPORT, RESULTS, SUMMARY, TABLES, columns, statistics
 from backwater.results.columns import Column
@@ -520,11 +521,8 @@ def _load(path: Path) -> Results:
     if (path / RESULTS).exists():
         return Results.open(path)
     if not (path / SUMMARY).exists() and (inside := results_in(path)):
-        more = f" and {len(inside) - 3} more" if len(inside) > 3 else ""
-        raise InputError(
-            f"{path}: no finished run here, but in {', '.join(map(str, inside[:3]))}{more}; name "
-            "one of them"
-        )
+        places = some_text([str(place) for place in inside], 3)
+        raise InputError(f"{path}: no finished run here, but in {places}; name one of them")
     return Results.of_run(RunFiles(path))
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from backwater._base import positions, quantity
 from backwater._base.toml import toml
+from backwater._base.units import some_text
 from backwater.errors import ScenarioError
 from backwater.scenario.equal import equal_presets
 from backwater.scenario.scenario import Fit, Scenario, scheme_name, whole_seed
@@ -313,8 +314,7 @@ class Sweep:
         text = f"{self.source}: {what}{named}:\n{mistake.text}"
         if len(mistake.values) > 1:
             _, *others = mistake.values
-            more = f" and {len(others) - _SHOWN:,} more" if len(others) > _SHOWN else ""
-            text += f"\n  = the same of {', '.join(others[:_SHOWN])}{more}"
+            text += f"\n  = the same of {some_text(others, _SHOWN)}"
         return text
 
 
