@@ -24,7 +24,7 @@ fn both(ring: bool) -> NicConfig {
     }
 }
 
-// FG-42
+// FG-42: dstPause stops flows to one destination
 #[test]
 fn flows_to_a_paused_destination_wait_and_others_go_on() {
     for ring in [true, false] {
@@ -48,7 +48,7 @@ fn flows_to_a_paused_destination_wait_and_others_go_on() {
     }
 }
 
-// FG-42
+// FG-42: a flow that completes while its destination is paused
 #[test]
 fn a_flow_may_end_while_it_waits() {
     let mut b = Bench::new(&config());

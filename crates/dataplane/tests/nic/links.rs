@@ -26,7 +26,7 @@ impl Bench {
     }
 }
 
-// LNK-20, LNK-21
+// LNK-20, LNK-21: a link failure ends PFC pauses
 #[test]
 fn a_link_that_fails_takes_pfcs_pause_with_it() {
     let mut b = Bench::new(&config());
@@ -41,7 +41,7 @@ fn a_link_that_fails_takes_pfcs_pause_with_it() {
     assert_eq!(b.nic.counters().repeated_pauses, 0);
 }
 
-// LNK-21
+// LNK-21: a link failure ends BFC pauses
 #[test]
 fn queues_and_flows_that_bfc_held_go_on() {
     let mut config = super::config();
@@ -62,7 +62,7 @@ fn queues_and_flows_that_bfc_held_go_on() {
     assert_eq!(b.send_all().len(), 4);
 }
 
-// LNK-27
+// LNK-27: a link failure ends pauses of destinations
 #[test]
 fn destinations_that_were_paused_are_free_again() {
     let mut b = Bench::new(&config());
@@ -79,7 +79,7 @@ fn destinations_that_were_paused_are_free_again() {
     assert_eq!(b.nic.counters().repeated_pauses, 0);
 }
 
-// LNK-23
+// LNK-23: a link failure drops queued replies
 #[test]
 fn replies_that_wait_at_a_dead_port_are_lost() {
     let mut b = Bench::new(&config());
@@ -103,7 +103,7 @@ fn replies_that_wait_at_a_dead_port_are_lost() {
     assert!(!b.nic.waiting(0));
 }
 
-// LNK-13
+// LNK-13: a flow without a route to its receiver
 #[test]
 fn a_flow_waits_while_its_receiver_is_out_of_reach() {
     let mut b = Bench::new(&config());

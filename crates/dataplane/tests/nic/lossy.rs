@@ -295,7 +295,7 @@ fn transfer(config: &NicConfig, path: Path, seed: u64, bytes: u64) -> World {
     world
 }
 
-// NIC-20, NIC-21, REC-14, REC-17, REC-30, REC-33
+// NIC-20, NIC-21, REC-14, REC-17, REC-30, REC-33: every recovery completes every flow
 #[test]
 fn every_flow_arrives_over_a_path_that_loses_data_and_acks() {
     for recovery in [BACK, Recovery::Irn(IrnConfig::paper()), IDEAL] {
@@ -375,7 +375,7 @@ proptest! {
         transfer(&config, path, seed, bytes);
     }
 
-    // REC-30, REC-32, REC-33
+    // REC-30, REC-32, REC-33: ideal retransmission
     #[test]
     fn ideal_repeats_exactly_what_was_lost(
         data in 0u64..500,

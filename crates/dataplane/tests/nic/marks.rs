@@ -49,7 +49,7 @@ impl Bench {
     }
 }
 
-// NIC-55, BOLT-01, BOLT-11, BOLT-12, BOLT-14
+// NIC-55, BOLT-01, BOLT-11, BOLT-12, BOLT-14: marks of packets and ACKs
 #[test]
 fn a_control_marks_packets_and_reads_the_marks_of_acks() {
     let mut b = Bench::new(&bolt());
@@ -62,7 +62,7 @@ fn a_control_marks_packets_and_reads_the_marks_of_acks() {
     assert_eq!(b.marks(), [LAST]);
 }
 
-// NIC-55
+// NIC-55: ACKs return marks
 #[test]
 fn an_ack_returns_the_marks_of_its_packet() {
     let mut b = Bench::new(&config());
@@ -84,7 +84,7 @@ fn an_ack_returns_the_marks_of_its_packet() {
     }
 }
 
-// NIC-52, NIC-55, BOLT-13
+// NIC-52, NIC-55, BOLT-13: marks of several messages
 #[test]
 fn bytes_of_marked_packets_count_over_all_messages_of_a_queue_pair() {
     let mut b = Bench::new(&NicConfig {

@@ -18,7 +18,7 @@ impl Bench {
     }
 }
 
-// NIC-50
+// NIC-50: messages of a queue pair are sent in order
 #[test]
 fn messages_of_a_queue_pair_follow_each_other_and_take_the_turns_of_one_flow() {
     let mut b = Bench::new(&shared(config()));
@@ -38,7 +38,7 @@ fn messages_of_a_queue_pair_follow_each_other_and_take_the_turns_of_one_flow() {
     assert_eq!(numbers(&b.send_all()), [(3, 0)]);
 }
 
-// NIC-51
+// NIC-51: one window per queue pair
 #[test]
 fn messages_of_a_queue_pair_share_a_window() {
     let both = |config: NicConfig| {
@@ -97,7 +97,7 @@ fn the_control_of_a_queue_pair_outlives_its_messages() {
     assert_eq!(gap(shared(dctcp)), 2);
 }
 
-// NIC-52
+// NIC-52: a loss in one message does not delay the next
 #[test]
 fn a_message_that_lost_packets_does_not_hold_up_the_next() {
     let mut b = Bench::new(&shared(window(10_000)));
@@ -117,7 +117,7 @@ fn a_message_that_lost_packets_does_not_hold_up_the_next() {
     assert_eq!(numbers(&b.send_all()), [(3, 0)]);
 }
 
-// NIC-53
+// NIC-53: receiver-driven transports share no queue pairs
 #[test]
 fn transports_of_receivers_have_nothing_to_share() {
     let ndp = Sending::Transport(TransportConfig::Ndp(NdpConfig {

@@ -30,7 +30,7 @@ fn arrive(b: &mut Bench, flow: u32, psn: u32, packets: u32, marked: bool) -> Opt
     b.send()
 }
 
-// NIC-10, HPCC-04
+// NIC-10, HPCC-04: content of an ACK
 #[test]
 fn an_ack_returns_time_and_telemetry_of_its_packet() {
     let mut b = Bench::new(&NicConfig {
@@ -59,7 +59,7 @@ fn an_ack_returns_time_and_telemetry_of_its_packet() {
     assert_eq!(b.arena.stack(reply).unwrap().hops(), [hop]);
 }
 
-// NIC-10, NIC-17
+// NIC-10, NIC-17: one ACK per n packets, and for the last packet
 #[test]
 fn one_ack_for_every_nth_packet_and_the_last() {
     let mut b = Bench::new(&NicConfig {
@@ -101,7 +101,7 @@ fn cnps(b: &mut Bench, packets: &[(Time, u32, u32, bool)]) -> Vec<(Time, u32)> {
     cnps
 }
 
-// NIC-11, DCQCN-23
+// NIC-11, DCQCN-23: minimum interval between CNPs
 #[test]
 fn cnps_of_a_flow_are_apart_by_the_interval() {
     let mut b = Bench::new(&NicConfig {
@@ -128,7 +128,7 @@ fn cnps_of_a_flow_are_apart_by_the_interval() {
     );
 }
 
-// DCQCN-32
+// DCQCN-32: CNP intervals that start with the flow
 #[test]
 fn cnps_may_tell_of_intervals_from_the_first_packet_on() {
     let mut config = NicConfig {
@@ -169,7 +169,7 @@ fn cnps_may_tell_of_intervals_from_the_first_packet_on() {
     assert_eq!(b.nic.counters().cnps, 5);
 }
 
-// NIC-12
+// NIC-12: no recovery
 #[test]
 fn without_recovery_packets_count_in_any_order() {
     let mut b = Bench::new(&NicConfig {
@@ -185,7 +185,7 @@ fn without_recovery_packets_count_in_any_order() {
     assert_eq!((c.delivered_bytes, c.discarded, c.naks), (4000, 0, 0));
 }
 
-// NIC-13
+// NIC-13: one NAK per gap
 #[test]
 fn a_gap_is_complained_of_once() {
     let mut b = Bench::new(&config());
@@ -206,7 +206,7 @@ fn a_gap_is_complained_of_once() {
     );
 }
 
-// NIC-14, NIC-32
+// NIC-14, NIC-32: ACK for a repeated packet
 #[test]
 fn what_was_there_before_is_acknowledged_again() {
     let mut b = Bench::new(&config());
@@ -218,7 +218,7 @@ fn what_was_there_before_is_acknowledged_again() {
     assert_eq!(b.nic.counters().delivered_bytes, 3000, "but delivered once");
 }
 
-// NIC-15
+// NIC-15: path of replies
 #[test]
 fn replies_of_a_flow_take_one_path_of_their_own() {
     let mut b = Bench::new(&config());
@@ -229,7 +229,7 @@ fn replies_of_a_flow_take_one_path_of_their_own() {
     assert_ne!(hashes[0], 77, "not that of the way there");
 }
 
-// NIC-16
+// NIC-16: ECN echo of an ACK
 #[test]
 fn the_echo_covers_all_packets_since_the_last_reply() {
     let mut b = Bench::new(&NicConfig {
@@ -246,7 +246,7 @@ fn the_echo_covers_all_packets_since_the_last_reply() {
     assert_eq!(echoes, [true, false, true]);
 }
 
-// NIC-09, NIC-10
+// NIC-09, NIC-10: immediate ACK on request
 #[test]
 fn a_packet_that_asks_is_acknowledged_at_once() {
     for recovery in [

@@ -77,7 +77,7 @@ impl Bench {
     }
 }
 
-// REC-10, REC-11
+// REC-10, REC-11: a NAK for each packet after a gap
 #[test]
 fn the_receiver_takes_each_packet_once_and_names_it_beyond_a_gap() {
     let mut b = Bench::new(&NicConfig {
@@ -125,7 +125,7 @@ fn a_nak_says_which_packet_caused_it() {
     assert_eq!(b.arena.cold(id).remaining, 2000);
 }
 
-// REC-12, REC-13, REC-14
+// REC-12, REC-13, REC-14: selective retransmission, once per packet
 #[test]
 fn only_what_is_missing_is_sent_again_and_once() {
     let mut b = Bench::new(&with_irn(irn()));
@@ -156,7 +156,7 @@ fn only_what_is_missing_is_sent_again_and_once() {
     assert_eq!(b.ears.ends[0].retransmitted, 3);
 }
 
-// REC-13, REC-20
+// REC-13, REC-20: reordering up to `lost_after`
 #[test]
 fn a_packet_may_be_overtaken_by_less_than_lost_after() {
     let mut b = Bench::new(&with_irn(IrnConfig {
@@ -172,7 +172,7 @@ fn a_packet_may_be_overtaken_by_less_than_lost_after() {
     assert_eq!(b.sent(), [0], "1 has arrived; 3 is overtaken by 4 alone");
 }
 
-// REC-14, REC-15
+// REC-14, REC-15: BDP limit of new packets only
 #[test]
 fn the_bdp_holds_back_new_packets_and_no_lost_ones() {
     for window in [IrnWindow::Bytes(5000), IrnWindow::Bdp] {
@@ -192,7 +192,7 @@ fn the_bdp_holds_back_new_packets_and_no_lost_ones() {
     }
 }
 
-// REC-16
+// REC-16: short and long timeout
 #[test]
 fn few_packets_in_flight_wait_for_a_shorter_time() {
     for (packets, after) in [(2, 100 * US), (3, 320 * US)] {
@@ -232,7 +232,7 @@ fn the_time_shortens_as_the_flight_does() {
     assert_eq!(b.now, 250 * US);
 }
 
-// REC-17, REC-18
+// REC-17, REC-18: retransmission after a timeout
 #[test]
 fn a_timeout_sends_one_packet_and_its_answer_condemns_the_rest() {
     let mut b = Bench::new(&with_irn(irn()));
@@ -322,7 +322,7 @@ fn naks_acknowledge_to_the_control() {
     assert_eq!(flight(&mut b), 5, "half of ten, one loss");
 }
 
-// REC-30, REC-32
+// REC-30, REC-32: retransmission after drop notices
 #[test]
 fn the_ideal_sender_repeats_what_it_is_told_of() {
     let mut b = Bench::new(&NicConfig {
@@ -360,7 +360,7 @@ fn the_ideal_sender_repeats_what_it_is_told_of() {
     assert!(b.ears.wakes.is_empty(), "there is no timeout");
 }
 
-// REC-33
+// REC-33: dropped replies
 #[test]
 fn a_dropped_reply_is_sent_again_as_it_was() {
     let mut b = Bench::new(&ideal());
@@ -389,7 +389,7 @@ fn a_dropped_reply_is_sent_again_as_it_was() {
     assert_eq!(b.nic.counters().acks, 2);
 }
 
-// REC-21
+// REC-21: IRN parameters of the paper
 #[test]
 fn the_published_values() {
     let paper = IrnConfig::paper();

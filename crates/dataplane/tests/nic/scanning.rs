@@ -42,7 +42,7 @@ fn data(flow: u32, psn: u32) -> (Packet, Cold) {
     (hot, cold)
 }
 
-// NS3-24, NS3-32
+// NS3-24, NS3-32: round robin by index in the list of flows
 #[test]
 fn queue_pairs_take_turns_from_the_place_after_the_last() {
     let mut b = Bench::new(&scan(1 << 30));
@@ -71,7 +71,7 @@ fn queue_pairs_take_turns_from_the_place_after_the_last() {
     assert_eq!(b.send().map(|p| p.flow), Some(4));
 }
 
-// NS3-20, NS3-21
+// NS3-20, NS3-21: priority and pauses of replies
 #[test]
 fn replies_go_first_and_are_held_with_data_or_never() {
     for (pausable, under_pause) in [(true, None), (false, Some(Kind::Ack))] {
@@ -94,7 +94,7 @@ fn replies_go_first_and_are_held_with_data_or_never() {
     }
 }
 
-// NS3-25, NS3-33
+// NS3-25, NS3-33: a flow blocked by its window delays another
 #[test]
 fn one_held_by_its_window_keeps_the_alarm_from_another() {
     // The window of flow 0 is one packet. Flow 1 waits only for its pacing.
@@ -123,7 +123,7 @@ fn one_held_by_its_window_keeps_the_alarm_from_another() {
     assert_eq!(b.send().map(|p| p.flow), Some(1), "whatever makes it look");
 }
 
-// NS3-22
+// NS3-22: repeated NAKs, no ACKs for repeated packets
 #[test]
 fn gaps_are_complained_about_again_after_a_while_and_repeats_ignored() {
     let mut b = Bench::new(&scan(1 << 30));
@@ -142,7 +142,7 @@ fn gaps_are_complained_about_again_after_a_while_and_repeats_ignored() {
     assert_eq!(arrive(500 * US + 3, 1), Some((Kind::Ack, 2)));
 }
 
-// NS3-22
+// NS3-22: only a NAK causes retransmission
 #[test]
 fn a_nak_sends_it_back_and_nothing_else_does() {
     let mut b = Bench::new(&scan(3000));
@@ -159,7 +159,7 @@ fn a_nak_sends_it_back_and_nothing_else_does() {
     assert!(b.ears.wakes.is_empty(), "it has no timer");
 }
 
-// NS3-23, NS3-52
+// NS3-23, NS3-52: an ACK with a mark acts as a CNP
 #[test]
 fn a_marked_ack_is_a_cnp_but_not_the_last_one() {
     let mut c = scan(1 << 30);
@@ -181,7 +181,7 @@ fn a_marked_ack_is_a_cnp_but_not_the_last_one() {
     }
 }
 
-// NS3-35
+// NS3-35: HPCC changes the scheduled start of the next packet
 #[test]
 fn hpcc_moves_a_start_that_is_set_and_the_alarm_with_it() {
     use dataplane::int::IntHop;

@@ -3,7 +3,7 @@
 use super::*;
 use crate::sets::DctcpSets;
 
-// NIC-01
+// NIC-01: packet sizes of a flow
 #[test]
 fn a_flow_is_cut_into_full_packets_and_a_rest() {
     let mut b = Bench::new(&NicConfig {
@@ -23,7 +23,7 @@ fn a_flow_is_cut_into_full_packets_and_a_rest() {
     assert_eq!(b.nic.counters().payload_bytes, 2001);
 }
 
-// NIC-02
+// NIC-02: order of classes and replies
 #[test]
 fn lower_classes_first_and_replies_before_data_of_their_class() {
     let mut b = Bench::new(&NicConfig {
@@ -51,7 +51,7 @@ fn lower_classes_first_and_replies_before_data_of_their_class() {
     assert_eq!(sent[0].kind(), Kind::Ack);
 }
 
-// NIC-03
+// NIC-03: round robin of flows
 #[test]
 fn flows_take_turns_packet_by_packet() {
     let mut b = Bench::new(&config());
@@ -62,7 +62,7 @@ fn flows_take_turns_packet_by_packet() {
     assert_eq!(order, [0, 1, 2, 1, 2, 2]);
 }
 
-// NIC-04
+// NIC-04: last packet of a window
 #[test]
 fn a_packet_may_pass_the_window_by_less_than_itself() {
     let mut b = Bench::new(&window(2500));
@@ -114,7 +114,7 @@ fn the_rate_at_the_start_of_a_packet_sets_the_earliest_start_of_the_next() {
     assert_eq!(b.send().map(|p| p.psn), Some(6));
 }
 
-// NIC-06
+// NIC-06: flows with equal pacing times
 #[test]
 fn flows_whose_pace_lets_them_go_together_go_in_order_of_their_numbers() {
     let mut b = Bench::new(&NicConfig {
@@ -140,7 +140,7 @@ fn flows_whose_pace_lets_them_go_together_go_in_order_of_their_numbers() {
     assert_eq!(order, [3, 5, 7]);
 }
 
-// NIC-07
+// NIC-07: PFC pauses a class
 #[test]
 fn pfc_stops_a_class_of_a_port_until_xon() {
     let mut b = Bench::new(&config());
@@ -167,7 +167,7 @@ fn pfc_stops_a_class_of_a_port_until_xon() {
     assert_eq!(deaf.send_all().len(), 5);
 }
 
-// NIC-07, QNT-02, QNT-03, QNT-09
+// NIC-07, QNT-02, QNT-03, QNT-09: PFC pauses that expire
 #[test]
 fn a_pause_with_a_time_stops_a_class_until_it_runs_out() {
     let mut b = Bench::new(&config());
@@ -194,7 +194,7 @@ fn a_pause_with_a_time_stops_a_class_until_it_runs_out() {
     assert_eq!(b.nic.counters().repeated_pauses, 0);
 }
 
-// BFC-10, BFC-11
+// BFC-10, BFC-11: BFC pauses a queue of the NIC
 #[test]
 fn a_bfc_pause_stops_the_flow_of_its_queue_and_no_other() {
     let mut b = Bench::new(&config());
@@ -211,7 +211,7 @@ fn a_bfc_pause_stops_the_flow_of_its_queue_and_no_other() {
     assert_eq!(b.nic.counters().repeated_pauses, 1);
 }
 
-// BFC-11
+// BFC-11: NIC queue of a new flow
 #[test]
 fn new_flows_avoid_paused_queues_then_take_unused_ones_then_share() {
     let mut b = Bench::new(&config());
@@ -236,7 +236,7 @@ fn new_flows_avoid_paused_queues_then_take_unused_ones_then_share() {
     );
 }
 
-// BFC-11
+// BFC-11: a NIC that ignores BFC pauses
 #[test]
 fn a_deaf_nic_sends_through_a_pause() {
     let mut b = Bench::new(&NicConfig {
@@ -248,7 +248,7 @@ fn a_deaf_nic_sends_through_a_pause() {
     assert_eq!(b.send_all().len(), 3);
 }
 
-// NIC-20
+// NIC-20: go-back-N after a NAK
 #[test]
 fn a_nak_acknowledges_what_is_below_and_sends_the_rest_again() {
     let mut b = Bench::new(&config());
@@ -268,7 +268,7 @@ fn a_nak_acknowledges_what_is_below_and_sends_the_rest_again() {
     assert_eq!(b.ears.ends[0].retransmitted, 4);
 }
 
-// NIC-21
+// NIC-21: go-back-N after a timeout
 #[test]
 fn silence_for_the_whole_timeout_starts_over_from_what_is_not_acknowledged() {
     let mut b = Bench::new(&window(3000));
@@ -292,7 +292,7 @@ fn silence_for_the_whole_timeout_starts_over_from_what_is_not_acknowledged() {
     assert_eq!(numbers(&b.send_all()), [(0, 1), (0, 2), (0, 3)]);
 }
 
-// NIC-22
+// NIC-22: late replies of a finished flow
 #[test]
 fn echoes_of_a_finished_flow_are_ignored_also_when_its_slot_is_used_again() {
     let mut b = Bench::new(&window(2000));
@@ -313,7 +313,7 @@ fn echoes_of_a_finished_flow_are_ignored_also_when_its_slot_is_used_again() {
     assert_eq!(numbers(&b.send_all()), [(1, 2), (1, 3)]);
 }
 
-// BFC-30, BFC-31, BFC-11
+// BFC-30, BFC-31, BFC-11: bitmaps of paused queues
 #[test]
 fn a_bitmap_pauses_exactly_the_queues_that_it_names() {
     let mut b = Bench::new(&config());
@@ -335,7 +335,7 @@ fn a_bitmap_pauses_exactly_the_queues_that_it_names() {
     assert_eq!(b.send_all().len(), 3);
 }
 
-// BFC-37
+// BFC-37: BFC pauses of single flows
 #[test]
 fn a_pause_by_number_holds_one_flow_of_a_queue() {
     let mut b = Bench::new(&NicConfig {
@@ -357,7 +357,7 @@ fn a_pause_by_number_holds_one_flow_of_a_queue() {
     assert_eq!(b.nic.counters().repeated_pauses, 1);
 }
 
-// NIC-30
+// NIC-30: shortest remaining bytes first
 #[test]
 fn the_shortest_flow_may_go_first() {
     let mut b = Bench::new(&NicConfig {
@@ -375,7 +375,7 @@ fn the_shortest_flow_may_go_first() {
     );
 }
 
-// NIC-31
+// NIC-31: round robin in random order
 #[test]
 fn flows_may_go_round_by_numbers_that_they_have_by_chance() {
     let cyclic = NicConfig {
@@ -409,7 +409,7 @@ fn flows_may_go_round_by_numbers_that_they_have_by_chance() {
     );
 }
 
-// NIC-09
+// NIC-09: ACK request of a window's last packet
 #[test]
 fn the_packet_that_the_window_lets_go_last_asks_for_its_acknowledgement() {
     let asks = |ack_every, window_bytes: u64| -> Vec<u32> {
@@ -432,7 +432,7 @@ fn the_packet_that_the_window_lets_go_last_asks_for_its_acknowledgement() {
     assert_eq!(asks(1, 3_000), [], "each packet is acknowledged anyway");
 }
 
-// NIC-09
+// NIC-09: next ACK request
 #[test]
 fn an_acknowledgement_of_what_asked_lets_the_next_ask() {
     let mut b = Bench::new(&NicConfig {

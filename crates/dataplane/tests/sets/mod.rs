@@ -34,7 +34,7 @@ pub trait HpccSets: Sized {
 
 impl HpccSets for HpccConfig {
     fn paper(line_bps: f64) -> Self {
-        // HPCC-22, HPCC-21
+        // HPCC-22, HPCC-21: the paper's values and the lowest rate
         Self {
             eta: 0.95,
             max_stage: 5,
@@ -65,7 +65,7 @@ pub trait DcqcnSets: Sized {
 
 impl DcqcnSets for DcqcnConfig {
     fn vendor(line_bps: f64) -> Self {
-        // DCQCN-22
+        // DCQCN-22: values of the NIC vendor
         Self {
             reaction: CnpReaction::Sampled,
             alpha_start: 1.0,
@@ -90,7 +90,7 @@ impl DcqcnSets for DcqcnConfig {
     }
 
     fn paper() -> Self {
-        // DCQCN-21
+        // DCQCN-21: values of the DCQCN paper
         Self {
             reaction: CnpReaction::Immediate,
             alpha_start: 1.0,
@@ -128,7 +128,7 @@ pub trait TimelySets: Sized {
 
 impl TimelySets for TimelyConfig {
     fn paper() -> Self {
-        // TIMELY-15
+        // TIMELY-15: values of the TIMELY paper
         Self {
             alpha: 0.875,
             beta: 0.8,
@@ -148,7 +148,7 @@ impl TimelySets for TimelyConfig {
     }
 
     fn hpcc_comparison(line_bps: f64) -> Self {
-        // TIMELY-16
+        // TIMELY-16: values of the HPCC paper's comparison
         Self {
             ai_bps: line_bps / 1000.0,
             hai_bps: line_bps / 200.0,
@@ -201,7 +201,7 @@ impl DctcpSets for DctcpConfig {
 /// frames of `frame_bytes`.
 #[must_use]
 pub const fn expresspass(frame_bytes: u16) -> ExpressPassConfig {
-    // XP-10, XP-03
+    // XP-10, XP-03: rates and credit queue
     ExpressPassConfig {
         alpha: 0.5,
         w_init: 0.0625,
@@ -222,7 +222,7 @@ pub const fn expresspass(frame_bytes: u16) -> ExpressPassConfig {
 /// Returns the NDP parameters of the NDP paper, for frames of `frame_bytes`.
 #[must_use]
 pub const fn ndp(frame_bytes: u16) -> NdpConfig {
-    // NDP-01, NDP-02, NDP-03, NDP-12
+    // NDP-01, NDP-02, NDP-03, NDP-12: trimming and first window
     NdpConfig {
         window: None,
         timeout_ps: 1_000 * US,

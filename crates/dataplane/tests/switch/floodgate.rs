@@ -69,7 +69,7 @@ fn psns(packets: &[Packet]) -> Vec<u32> {
     packets.iter().map(|p| p.psn).collect()
 }
 
-// FG-01, FG-04, FG-05, FG-20, FG-22
+// FG-01, FG-04, FG-05, FG-20, FG-22: window per destination, and credits
 #[test]
 fn a_window_lets_so_many_go_and_credits_let_the_next() {
     let mut b = switch(&with(ideal(2)));
@@ -106,7 +106,7 @@ fn a_window_lets_so_many_go_and_credits_let_the_next() {
     b.sound();
 }
 
-// FG-13, LNK-27
+// FG-13, LNK-27: packets that leave through a former next hop
 #[test]
 fn what_leaves_by_a_port_of_old_routes_is_over_and_lets_the_next_go() {
     let mut b = switch(&with(ideal(1)));
@@ -128,7 +128,7 @@ fn what_leaves_by_a_port_of_old_routes_is_over_and_lets_the_next_go() {
     b.sound();
 }
 
-// FG-05, FG-70
+// FG-05, FG-70: windows of different destinations
 #[test]
 fn destinations_and_other_frames_do_not_hold_each_other() {
     let mut b = switch(&with(ideal(1)));
@@ -156,7 +156,7 @@ fn destinations_and_other_frames_do_not_hold_each_other() {
     b.sound();
 }
 
-// FGC-36
+// FGC-36: pauses by the bytes of one host
 #[test]
 fn a_host_is_paused_by_what_it_sent_itself() {
     let by_ingress = FloodgateConfig {
@@ -198,7 +198,7 @@ fn a_host_is_paused_by_what_it_sent_itself() {
     b.sound();
 }
 
-// FG-13
+// FG-13: round robin of VOQs
 #[test]
 fn one_frame_of_credits_serves_its_destinations_in_turn() {
     let mut b = switch(&with(ideal(1)));
@@ -222,7 +222,7 @@ fn one_frame_of_credits_serves_its_destinations_in_turn() {
     b.sound();
 }
 
-// FG-15
+// FG-15: released packets in a low-priority queue
 #[test]
 fn behind_others_a_flow_keeps_its_order_and_others_go_first() {
     let behind = FloodgateConfig {
@@ -278,7 +278,7 @@ fn marking(ecn_sees_held: bool) -> Bench {
     switch(&config)
 }
 
-// FG-50
+// FG-50: ECN counts parked bytes
 #[test]
 fn ecn_counts_what_is_held_for_the_egress() {
     for (sees, marked) in [(true, [true, true]), (false, [false, false])] {
@@ -296,7 +296,7 @@ fn ecn_counts_what_is_held_for_the_egress() {
     }
 }
 
-// FG-51
+// FG-51: INT of a parked packet reports VOQ bytes
 #[test]
 fn int_tells_a_packet_that_was_held_of_the_voqs() {
     for (sees, tells) in [(true, [0, 3000]), (false, [0, 0])] {
@@ -326,7 +326,7 @@ fn int_tells_a_packet_that_was_held_of_the_voqs() {
     }
 }
 
-// FG-23, FG-27, FG-26
+// FG-23, FG-27, FG-26: credit timer and withheld credits
 #[test]
 fn credits_wait_for_the_timer_and_while_too_much_is_held() {
     let mut windows = *FloodgateConfig::PRACTICAL.windows().expect("windows");
@@ -358,7 +358,7 @@ fn credits_wait_for_the_timer_and_while_too_much_is_held() {
     b.sound();
 }
 
-// FG-33
+// FG-33: switchSYN and its answer
 #[test]
 fn silence_is_asked_about_and_a_question_answered() {
     let mut b = switch(&with(ideal(4)));
@@ -386,7 +386,7 @@ fn silence_is_asked_about_and_a_question_answered() {
     );
 }
 
-// FG-45, FG-46, FG-47
+// FG-45, FG-46, FG-47: PFC with tag
 #[test]
 fn a_tag_holds_one_destination_and_releases_at_the_pace_of_the_port() {
     let tags = FloodgateConfig {

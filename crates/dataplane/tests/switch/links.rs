@@ -33,7 +33,7 @@ impl Bench {
     }
 }
 
-// LNK-20, LNK-23
+// LNK-20, LNK-23: a failed link drops queued and arriving packets
 #[test]
 fn a_port_whose_link_fails_gives_up_what_waits_and_what_comes() {
     let mut b = Bench::new(&lossless(2_500));
@@ -65,7 +65,7 @@ fn a_port_whose_link_fails_gives_up_what_waits_and_what_comes() {
     b.sound();
 }
 
-// LNK-24
+// LNK-24: packets of a dead port use the new route
 #[test]
 fn what_waits_at_a_dead_port_goes_by_new_routes_and_stays_in_the_buffer() {
     let mut b = Bench::new(&lossless(2_500));
@@ -88,7 +88,7 @@ fn what_waits_at_a_dead_port_goes_by_new_routes_and_stays_in_the_buffer() {
     b.sound();
 }
 
-// LNK-24, LNK-12
+// LNK-24, LNK-12: packets without a route are dropped
 #[test]
 fn what_waits_and_has_no_way_is_dropped_and_live_ports_keep_theirs() {
     let mut b = Bench::new(&config());
@@ -103,7 +103,7 @@ fn what_waits_and_has_no_way_is_dropped_and_live_ports_keep_theirs() {
     b.sound();
 }
 
-// LNK-21
+// LNK-21: a link failure ends all pauses
 #[test]
 fn nobody_is_held_over_a_link_that_has_failed() {
     let mut b = Bench::new(&lossless(2_500));
@@ -127,7 +127,7 @@ fn nobody_is_held_over_a_link_that_has_failed() {
     b.sound();
 }
 
-// LNK-22
+// LNK-22: pause after the recovery of a link
 #[test]
 fn an_ingress_above_its_threshold_is_held_with_the_first_frame() {
     let mut b = Bench::new(&lossless(2_500));
@@ -154,7 +154,7 @@ fn an_ingress_above_its_threshold_is_held_with_the_first_frame() {
     b.sound();
 }
 
-// LNK-21
+// LNK-21: BFC counts no packets from before a link failure
 #[test]
 fn packets_of_a_failed_ingress_hold_nothing_by_bfc() {
     let mut c = config();
@@ -193,7 +193,7 @@ fn packets_of_a_failed_ingress_hold_nothing_by_bfc() {
     assert_eq!(b.all(2).len(), 2);
 }
 
-// LNK-41
+// LNK-41: report of queues in a deadlock
 #[test]
 fn what_is_stuck_is_told_with_the_pauses_that_hold_it() {
     let mut b = Bench::new(&lossless(2_500));

@@ -17,7 +17,7 @@ fn bench(threshold_bytes: u64) -> Bench {
     })
 }
 
-// SW-60, SW-62, BOLT-02, BOLT-06
+// SW-60, SW-62, BOLT-02, BOLT-06: route and class of a notice
 #[test]
 fn a_notice_goes_to_the_port_of_the_sender_before_data() {
     let mut b = bench(1000);
@@ -37,7 +37,7 @@ fn a_notice_goes_to_the_port_of_the_sender_before_data() {
     b.sound();
 }
 
-// SW-60
+// SW-60: notice without a working link
 #[test]
 fn a_notice_whose_link_failed_is_dropped_and_counted() {
     let mut b = bench(0);
@@ -50,7 +50,7 @@ fn a_notice_whose_link_failed_is_dropped_and_counted() {
     b.sound();
 }
 
-// SW-61
+// SW-61: notices and the buffer
 #[test]
 fn a_notice_uses_no_buffer() {
     let mut b = bench(0);

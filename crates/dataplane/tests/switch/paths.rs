@@ -45,7 +45,7 @@ const fn flowlets(gap_ps: Time, entries: u32) -> PathChoice {
     PathChoice::Flowlet(FlowletConfig { gap_ps, entries })
 }
 
-// PTH-01, PTH-02
+// PTH-01, PTH-02: load of a port
 #[test]
 fn a_packet_takes_the_port_with_the_fewest_bytes_of_all_classes() {
     let mut b = bench(LEAST_LOADED);
@@ -69,7 +69,7 @@ fn a_packet_takes_the_port_with_the_fewest_bytes_of_all_classes() {
     b.sound();
 }
 
-// PTH-02
+// PTH-02: ties of the load
 #[test]
 fn the_hash_chooses_among_equally_loaded_ports() {
     let mut taken = [0; PORTS as usize];
@@ -89,7 +89,7 @@ fn the_hash_chooses_among_equally_loaded_ports() {
     assert!(taken[1..].iter().all(|&n| n > 900), "{taken:?}");
 }
 
-// PTH-04
+// PTH-04: failed links
 #[test]
 fn a_port_whose_link_is_down_is_not_chosen() {
     for path in [LEAST_LOADED, flowlets(US, 16)] {
@@ -110,7 +110,7 @@ fn a_port_whose_link_is_down_is_not_chosen() {
     }
 }
 
-// PTH-05
+// PTH-05: gap of a flowlet
 #[test]
 fn a_flow_changes_its_port_only_after_a_gap() {
     let mut b = bench(flowlets(10 * US, 4096));

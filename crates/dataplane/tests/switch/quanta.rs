@@ -45,7 +45,7 @@ impl Bench {
     }
 }
 
-// QNT-02, QNT-03, QNT-09
+// QNT-02, QNT-03, QNT-09: classes and duration of a pause
 #[test]
 fn a_pause_holds_the_classes_it_names_for_the_time_it_names() {
     let mut b = Bench::new(&lossless(TIMES));
@@ -71,7 +71,7 @@ fn a_pause_holds_the_classes_it_names_for_the_time_it_names() {
     b.sound();
 }
 
-// QNT-02, QNT-03, QNT-04
+// QNT-02, QNT-03, QNT-04: later frames replace the duration
 #[test]
 fn the_last_frame_counts_and_one_at_the_last_instant_still_extends() {
     let mut b = Bench::new(&lossless(TIMES));
@@ -98,7 +98,7 @@ fn the_last_frame_counts_and_one_at_the_last_instant_still_extends() {
     assert_eq!(b.switch.hop_counters()["pfc_expiries"], 1);
 }
 
-// QNT-05, QNT-06, QNT-09
+// QNT-05, QNT-06, QNT-09: repetition of a pause
 #[test]
 fn an_ingress_above_its_threshold_repeats_its_pause_until_it_resumes() {
     let mut b = Bench::new(&lossless(TIMES));
@@ -128,7 +128,7 @@ fn an_ingress_above_its_threshold_repeats_its_pause_until_it_resumes() {
     b.sound();
 }
 
-// SW-44, QNT-05, QNT-08
+// SW-44, QNT-05, QNT-08: a pause replaces a queued resume
 #[test]
 fn a_pause_whose_resume_is_taken_back_is_told_again() {
     let mut b = Bench::new(&lossless(TIMES));
@@ -369,7 +369,7 @@ fn repeated_pauses_do_what_one_pause_does() {
     }
 }
 
-// QNT-07
+// QNT-07: a pause frame is lost
 #[test]
 fn a_lost_xoff_heals_by_the_next_repetition() {
     let pause = PauseTime::Quanta {
@@ -387,7 +387,7 @@ fn a_lost_xoff_heals_by_the_next_repetition() {
     assert!(row.counted("pfc_refreshes") > 0);
 }
 
-// QNT-07
+// QNT-07: a resume frame is lost
 #[test]
 fn a_lost_xon_heals_when_the_pause_runs_out() {
     let run = |pause, lost: Option<usize>| {
@@ -416,7 +416,7 @@ fn a_lost_xon_heals_when_the_pause_runs_out() {
 }
 
 proptest! {
-    // QNT-03, QNT-05, QNT-06, QNT-07
+    // QNT-03, QNT-05, QNT-06, QNT-07: random losses of pause and resume frames
     #[test]
     fn whatever_is_lost_all_packets_go_through_or_are_dropped(
         lost in prop::collection::vec(any::<bool>(), 0..40),

@@ -28,7 +28,7 @@ fn credit(number: u32) -> Packet {
 /// Time between two credits at 100 Gb/s.
 const GAP_PS: Time = 1622 * 80;
 
-// XP-01, XP-02, XP-03
+// XP-01, XP-02, XP-03: rate and queue of credits
 #[test]
 fn credits_wait_for_their_share_of_the_link_and_no_more_than_a_few_wait() {
     let mut b = Bench::new(&credits());
@@ -111,7 +111,7 @@ fn credits_of_a_dead_port_are_dropped_and_forgotten() {
     b.sound();
 }
 
-// LNK-24, LNK-28
+// LNK-24, LNK-28: credits of a link that recovers
 #[test]
 fn credits_that_wait_for_a_link_leave_at_their_pace_when_it_is_back() {
     let mut b = Bench::new(&credits());
@@ -150,7 +150,7 @@ fn kinds(packets: &[Packet]) -> Vec<(Kind, u32)> {
     packets.iter().map(|p| (p.kind(), p.psn)).collect()
 }
 
-// NDP-01, NDP-02
+// NDP-01, NDP-02: trimming, and weights of headers and data
 #[test]
 fn what_finds_its_queue_full_goes_on_as_a_header_and_takes_turns() {
     use Kind::{Data, Header};
@@ -182,7 +182,7 @@ fn what_finds_its_queue_full_goes_on_as_a_header_and_takes_turns() {
     b.sound();
 }
 
-// NDP-01
+// NDP-01: random choice of the trimmed packet
 #[test]
 fn by_chance_the_last_in_the_queue_is_trimmed_instead() {
     let mut b = Bench::new(&trims(|t| t.either = true));
@@ -205,7 +205,7 @@ fn by_chance_the_last_in_the_queue_is_trimmed_instead() {
     b.sound();
 }
 
-// NDP-03
+// NDP-03: return to sender
 #[test]
 fn a_header_without_room_goes_back_and_other_control_is_dropped() {
     let mut b = Bench::new(&trims(|_| ()));
@@ -248,7 +248,7 @@ fn a_header_without_room_goes_back_and_other_control_is_dropped() {
     b.sound();
 }
 
-// HOM-03
+// HOM-03: priority levels
 #[test]
 fn priority_levels_go_strictly_in_order_and_are_kept_from_hop_to_hop() {
     let mut b = Bench::new(&SwitchConfig {
@@ -270,7 +270,7 @@ fn priority_levels_go_strictly_in_order_and_are_kept_from_hop_to_hop() {
     b.sound();
 }
 
-// XP-06
+// XP-06: private buffer of a port
 #[test]
 fn memory_of_a_port_is_its_own() {
     let mut c = config();
@@ -286,7 +286,7 @@ fn memory_of_a_port_is_its_own() {
     b.sound();
 }
 
-// XP-05, NDP-05
+// XP-05, NDP-05: path labels and symmetric hashes
 #[test]
 fn labels_have_a_digit_for_each_tier_and_symmetric_hashes_no_sense_of_direction() {
     let routes = |choice| {
@@ -317,7 +317,7 @@ fn labels_have_a_digit_for_each_tier_and_symmetric_hashes_no_sense_of_direction(
     }
 }
 
-// LNK-23, LNK-28
+// LNK-23, LNK-28: data queue of a link that recovers
 #[test]
 fn a_port_that_comes_back_has_room_for_data_again() {
     use Kind::{Data, Header};
@@ -337,7 +337,7 @@ fn a_port_that_comes_back_has_room_for_data_again() {
     b.sound();
 }
 
-// NDP-03, LNK-23
+// NDP-03, LNK-23: return to sender over a failed link
 #[test]
 fn a_header_whose_way_home_is_dead_is_lost() {
     let mut b = Bench::new(&trims(|t| t.control_bytes = 64));

@@ -14,7 +14,7 @@ fn psns(packets: &[Packet]) -> Vec<u32> {
     packets.iter().map(|p| p.psn).collect()
 }
 
-// SW-02
+// SW-02: no route
 #[test]
 fn a_packet_without_a_route_is_dropped_and_told() {
     let mut b = Bench::new(&config());
@@ -24,7 +24,7 @@ fn a_packet_without_a_route_is_dropped_and_told() {
     b.sound();
 }
 
-// SW-01
+// SW-01: a drop does not change the state
 #[test]
 fn a_dropped_packet_leaves_no_trace() {
     let mut c = config();
@@ -83,7 +83,7 @@ fn a_dropped_packet_leaves_no_trace() {
     b.sound();
 }
 
-// SW-04
+// SW-04: no minimum delay in the switch
 #[test]
 fn a_packet_may_leave_at_the_instant_of_its_arrival() {
     let mut b = Bench::new(&config());
@@ -94,7 +94,7 @@ fn a_packet_may_leave_at_the_instant_of_its_arrival() {
     assert_eq!(b.switch.queued(2), (0, 1000));
 }
 
-// SW-03, SW-22, BFC-14
+// SW-03, SW-22, BFC-14: ACKs in the control class
 #[test]
 fn acks_of_the_control_class_have_one_queue_and_take_no_part() {
     let mut c = config();
@@ -130,7 +130,7 @@ fn acks_of_the_control_class_have_one_queue_and_take_no_part() {
     b.sound();
 }
 
-// SW-24
+// SW-24: hashed queues
 #[test]
 fn stochastic_queues_are_by_flow_and_alike_at_all_ports() {
     let mut c = config();
@@ -154,7 +154,7 @@ fn stochastic_queues_are_by_flow_and_alike_at_all_ports() {
     assert_eq!(used[2..10].iter().sum::<i32>(), 400);
 }
 
-// SW-25, SW-20
+// SW-25, SW-20: one queue per flow
 #[test]
 fn every_flow_has_a_queue_of_its_own_while_it_has_packets() {
     let mut c = config();
@@ -197,7 +197,7 @@ fn marked(packets: &[Packet]) -> Vec<bool> {
     packets.iter().map(|p| p.has(flag::CE)).collect()
 }
 
-// SW-30, SW-32
+// SW-30, SW-32: ECN marks on departure or on arrival
 #[test]
 fn marks_go_by_what_stays_behind_or_by_what_was_there() {
     let five = |c: &SwitchConfig| {
@@ -225,7 +225,7 @@ fn marks_go_by_what_stays_behind_or_by_what_was_there() {
     );
 }
 
-// SW-32, SW-34
+// SW-32, SW-34: classes that ECN counts and marks
 #[test]
 fn only_data_of_the_classes_that_ecn_counts_is_marked() {
     let mut c = marking(true, Scope::Port);
@@ -255,7 +255,7 @@ fn only_data_of_the_classes_that_ecn_counts_is_marked() {
     assert_eq!(marks, [1]);
 }
 
-// SW-32
+// SW-32: queue length for ECN
 #[test]
 fn the_scope_of_a_mark_is_the_queue_or_the_port() {
     for (scope, count) in [(Scope::Queue, 0), (Scope::Port, 3)] {
@@ -271,7 +271,7 @@ fn the_scope_of_a_mark_is_the_queue_or_the_port() {
     }
 }
 
-// SW-33, HPCC-01, HPCC-02
+// SW-33, HPCC-01, HPCC-02: INT record of the egress port
 #[test]
 fn telemetry_tells_of_the_port_as_the_packet_leaves_it() {
     let mut c = config();
@@ -353,7 +353,7 @@ fn told(int: IntConfig, pauses: bool) -> Vec<IntHop> {
     hops.collect()
 }
 
-// HPCC-30
+// HPCC-30: rounding of bit-exact telemetry
 #[test]
 fn telemetry_to_the_bit_is_cut_to_whole_units() {
     let wire = IntConfig {
@@ -391,7 +391,7 @@ fn pause_frames_count_where_class_0_does() {
     assert_eq!((sent(false), sent(true)), (0, 64));
 }
 
-// SW-43, AUD-06
+// SW-43, AUD-06: counter of repeated pauses
 #[test]
 fn a_repeated_pause_is_noticed() {
     let mut b = Bench::new(&config());
@@ -407,7 +407,7 @@ fn a_repeated_pause_is_noticed() {
     b.sound();
 }
 
-// SW-46
+// SW-46: frames of another scheme
 #[test]
 fn a_switch_without_bfc_ignores_its_pauses() {
     let mut b = Bench::new(&config());
@@ -419,7 +419,7 @@ fn a_switch_without_bfc_ignores_its_pauses() {
     b.sound();
 }
 
-// SW-44
+// SW-44: a pause removes a queued resume
 #[test]
 fn a_pause_takes_its_resume_back_that_still_waits() {
     let mut c = config();
@@ -456,7 +456,7 @@ fn a_pause_takes_its_resume_back_that_still_waits() {
     b.sound();
 }
 
-// SW-44
+// SW-44: queued resumes per class
 #[test]
 fn a_resume_of_another_class_stays() {
     let mut c = config();
@@ -477,7 +477,7 @@ fn a_resume_of_another_class_stays() {
     assert_eq!(said, [(true, 4), (true, 8), (false, 4)]);
 }
 
-// SW-42, SW-41
+// SW-42, SW-41: priority of link-local frames
 #[test]
 fn frames_between_neighbours_go_first_and_no_pause_stops_them() {
     let mut c = config();
@@ -508,7 +508,7 @@ fn frames_between_neighbours_go_first_and_no_pause_stops_them() {
     b.sound();
 }
 
-// BFC-16
+// BFC-16: number of table entries
 #[test]
 fn state_is_in_proportion_to_queues() {
     let mut c = config();
@@ -613,7 +613,7 @@ fn frames_back(b: &mut Bench) -> Vec<(Told, u16)> {
     told
 }
 
-// BFC-30
+// BFC-30: periodic bitmaps
 #[test]
 fn bitmaps_repeat_at_every_period_what_is_paused_on_every_port() {
     let mut b = bfc_bench(BfcConfig {
@@ -641,7 +641,7 @@ fn bitmaps_repeat_at_every_period_what_is_paused_on_every_port() {
     b.sound();
 }
 
-// BFC-43
+// BFC-43: bitmaps without frames per change
 #[test]
 fn with_bitmaps_alone_a_pause_waits_for_the_next_and_a_resume_is_one_at_once() {
     let bitmap = BitmapConfig {
@@ -702,7 +702,7 @@ fn a_bitmap_sets_all_queues_of_a_port_and_repairs_what_was_lost() {
     b.sound();
 }
 
-// BFC-37
+// BFC-37: pauses of single flows at the upstream switch
 #[test]
 fn a_pause_that_names_a_flow_holds_only_its_packets_at_the_head() {
     let mut b = bfc_bench(BfcConfig {
@@ -739,7 +739,7 @@ fn a_pause_that_names_a_flow_holds_only_its_packets_at_the_head() {
     b.sound();
 }
 
-// BFC-37
+// BFC-37: pauses of single flows at the downstream switch
 #[test]
 fn the_pause_of_a_flow_carries_its_number_and_works_on_a_queue_of_its_own() {
     let mut c = config();
@@ -770,7 +770,7 @@ fn the_pause_of_a_flow_carries_its_number_and_works_on_a_queue_of_its_own() {
     b.sound();
 }
 
-// BFC-14, BFC-37
+// BFC-14, BFC-37: a flow pause does not stop frames and ACKs
 #[test]
 fn frames_and_acks_of_a_flow_leave_by_a_port_that_holds_it() {
     let mut b = bfc_bench(BfcConfig {
@@ -803,7 +803,7 @@ fn frames_and_acks_of_a_flow_leave_by_a_port_that_holds_it() {
     b.sound();
 }
 
-// SW-51
+// SW-51: shortest remaining bytes first
 #[test]
 fn the_flow_with_the_least_left_goes_first() {
     let mut c = config();
@@ -872,7 +872,7 @@ fn make_victim(b: &mut Bench, port: u16) {
     }
 }
 
-// SPFC-01, SPFC-02, SPFC-07
+// SPFC-01, SPFC-02, SPFC-07: buffer of victim ports
 #[test]
 fn two_victim_ports_fill_the_pool_and_are_paused_before_it_overflows() {
     let mut b = selective(0);
@@ -904,7 +904,7 @@ fn two_victim_ports_fill_the_pool_and_are_paused_before_it_overflows() {
     b.sound();
 }
 
-// SPFC-08, SPFC-09
+// SPFC-08, SPFC-09: additional memory of victim ports
 #[test]
 fn a_victim_port_keeps_its_own_bytes_in_a_full_pool_where_there_is_memory_beside_it() {
     for (beside, most) in [
@@ -936,7 +936,7 @@ fn a_victim_port_keeps_its_own_bytes_in_a_full_pool_where_there_is_memory_beside
     }
 }
 
-// SPFC-03, SPFC-04
+// SPFC-03, SPFC-04: a port stops being a victim
 #[test]
 fn a_port_that_is_no_victim_any_more_is_paused_by_its_next_packet_and_resumed_as_normal() {
     let mut b = selective(1000);
@@ -992,7 +992,7 @@ impl Frame for Foreign {
     }
 }
 
-// SW-40
+// SW-40: unknown frame
 #[test]
 fn a_frame_that_no_scheme_knows_changes_nothing() {
     let mut b = Bench::new(&config());

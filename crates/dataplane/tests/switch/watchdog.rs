@@ -33,7 +33,7 @@ impl Bench {
     }
 }
 
-// PFCWD-01, PFCWD-03, PFCWD-04, PFCWD-08
+// PFCWD-01, PFCWD-03, PFCWD-04, PFCWD-08: detection and restoration
 #[test]
 fn a_class_in_a_storm_sends_until_the_pauses_stop() {
     let mut b = bench(Action::Forward);
@@ -62,7 +62,7 @@ fn a_class_in_a_storm_sends_until_the_pauses_stop() {
     b.sound();
 }
 
-// PFCWD-02, PFCWD-05
+// PFCWD-02, PFCWD-05: drops during a storm
 #[test]
 fn a_storm_drops_what_waits_and_what_arrives() {
     let mut b = bench(Action::Drop);
@@ -85,7 +85,7 @@ fn a_storm_drops_what_waits_and_what_arrives() {
     b.sound();
 }
 
-// PFCWD-01
+// PFCWD-01: conditions of a storm
 #[test]
 fn no_storm_begins_without_packets_or_after_a_resume() {
     let mut b = bench(Action::Drop);
@@ -103,7 +103,7 @@ fn no_storm_begins_without_packets_or_after_a_resume() {
     b.sound();
 }
 
-// PFCWD-06
+// PFCWD-06: a link failure ends a storm
 #[test]
 fn a_link_that_fails_ends_a_storm() {
     let mut b = bench(Action::Forward);

@@ -26,7 +26,7 @@ fn backpressure() -> Bfc {
     Bfc::with_ports(config, &ports)
 }
 
-// BFC-07, BFC-08
+// BFC-07, BFC-08: pause threshold
 #[test]
 fn the_threshold_is_one_hop_bdp_over_active_queues_at_each_egress_speed() {
     let b = backpressure();
@@ -40,7 +40,7 @@ fn the_threshold_is_one_hop_bdp_over_active_queues_at_each_egress_speed() {
     assert_eq!(b.threshold(0, 0), 25_000);
 }
 
-// BFC-07, BFC-42, BFC-44
+// BFC-07, BFC-42, BFC-44: pause threshold with τ and a floor
 #[test]
 fn a_floor_and_the_period_of_bitmaps_raise_the_threshold() {
     let ports = [(Rate::from_gbps(100), US)];
@@ -59,7 +59,7 @@ fn a_floor_and_the_period_of_bitmaps_raise_the_threshold() {
     assert!((1..1000).all(|n| plain.threshold(0, n) == 25_000 / u64::from(n)));
 }
 
-// BFC-35
+// BFC-35: port pairs without pauses
 #[test]
 fn pairs_that_are_not_allowed_hold_nobody() {
     let mut b = backpressure();
@@ -76,7 +76,7 @@ fn pairs_that_are_not_allowed_hold_nobody() {
     assert!(!b.is_over(1, 1, found(1 << 20), &from(0)));
 }
 
-// BFC-37
+// BFC-37: pauses of single flows
 #[test]
 fn counters_may_be_kept_for_flows_instead_of_queues() {
     let config = BfcConfig {
@@ -92,7 +92,7 @@ fn counters_may_be_kept_for_flows_instead_of_queues() {
     assert!(b.under(&of(1)) && b.under(&of(2)));
 }
 
-// BFC-09
+// BFC-09: which packets count as over the threshold
 #[test]
 fn a_packet_is_over_by_what_it_finds_and_a_lone_one_never() {
     let mut b = backpressure();
@@ -110,7 +110,7 @@ fn a_packet_is_over_by_what_it_finds_and_a_lone_one_never() {
     assert!(!b.is_over(0, 1, found(23_952), &packet(1)));
 }
 
-// BFC-05, BFC-06
+// BFC-05, BFC-06: first and last packet over the threshold
 #[test]
 fn pause_on_the_first_and_resume_on_the_last_packet_over() {
     let mut b = backpressure();
