@@ -193,11 +193,12 @@ fn pattern(s: &Section<'_>, word: &str, values: &Values, around: &Around<'_>) ->
         "between" => {
             let senders = group(s, "senders", values, around);
             let receivers = group(s, "receivers", values, around);
+            let together = values.flag("together");
             Pattern::Between(Between {
                 senders: senders?,
                 receivers: receivers?,
-                together: values.flag("together"),
-                one_size: values.flag("one_size"),
+                together,
+                one_size: !together || values.flag("one_size"), // without `together` it is not read
             })
         }
         "list" => Pattern::List(listed(s, values, around)?),
