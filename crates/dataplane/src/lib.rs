@@ -43,6 +43,7 @@ pub mod reliability;
 mod replies;
 pub mod requirements;
 pub mod route;
+pub mod scheme;
 mod shaping;
 pub mod signal;
 pub mod sink;

@@ -8,7 +8,7 @@ use dataplane::link::LinkConfig;
 use dataplane::param::Word;
 use dataplane::paths::POLICIES;
 use dataplane::reliability::RECOVERIES;
-use dataplane::signal::NotifierConfig;
+use dataplane::signal::NOTIFIERS;
 use dataplane::transport::TRANSPORTS;
 use dataplane::watchdog::WatchdogConfig;
 
@@ -23,7 +23,7 @@ fn every_scheme_accepts_its_defaults() {
     accept(Schedule::WORDS);
     accept(Admission::WORDS);
     accept(WatchdogConfig::WORDS);
-    accept(NotifierConfig::WORDS);
+    accept(NOTIFIERS);
     for word in HOPS {
         let spec = word.with(&defaults(word.params)).unwrap();
         assert!(spec.declaration().unwrap().smallest_frame_bytes() > 0);

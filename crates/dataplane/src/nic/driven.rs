@@ -29,7 +29,7 @@ impl<T: Transport> Driven<T> {
         };
         Self {
             transport: T::new(own, &frames, classes, ports),
-            config: *own,
+            config: own.clone(),
             frames,
         }
     }

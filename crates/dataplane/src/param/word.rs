@@ -52,12 +52,6 @@ impl<C> Word<C> {
         Self::new(name, &[], configure)
     }
 
-    /// Sets the name of the table that holds the word's parameters.
-    #[must_use]
-    pub const fn in_table(self, table: &'static str) -> Self {
-        Self { table, ..self }
-    }
-
     /// Sets the title, and the description: a phrase for the help of the key, or a sentence.
     #[must_use]
     pub const fn titled(self, title: &'static str, about: &'static str) -> Self {

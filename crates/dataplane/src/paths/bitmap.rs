@@ -4,6 +4,7 @@
 use super::oblivious::Oblivious;
 use super::{Policy, Verdict, check_rounds, values};
 use crate::param::{Conflict, Param};
+use crate::scheme::Scheme;
 use crate::units::Time;
 
 crate::params! {
@@ -27,20 +28,23 @@ crate::params! {
 
 /// Penalty points of each entropy value of one flow.
 #[derive(Clone, Debug)]
-pub(crate) struct Bitmap {
+pub struct Bitmap {
     round: Oblivious,
     points: Box<[u8]>,
 }
 
-impl Policy for Bitmap {
-    type Config = BitmapConfig;
+impl Scheme for Bitmap {
     const NAME: &'static str = "bitmap";
     const ABOUT: &'static str = "as \"oblivious\", but values that were marked or lost are skipped";
+    type Params = BitmapConfig;
+    type Config = BitmapConfig;
 
-    fn checked(config: BitmapConfig) -> Result<BitmapConfig, Conflict> {
+    fn configure(config: BitmapConfig) -> Result<BitmapConfig, Conflict> {
         check_rounds(config.values).map(|()| config)
     }
+}
 
+impl Policy for Bitmap {
     fn new(config: &BitmapConfig, _paths: u32) -> Self {
         Self {
             round: Oblivious::default(),

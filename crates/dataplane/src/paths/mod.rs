@@ -16,8 +16,9 @@ mod tests;
 
 use std::fmt::Debug;
 
-use crate::param::{Conflict, Param, Params, Word};
+use crate::param::{Conflict, Param};
 use crate::properties::{Choice, Properties, Property, Rule};
+use crate::scheme::{Scheme, axis};
 use crate::units::Time;
 pub use bitmap::BitmapConfig;
 pub use oblivious::ObliviousConfig;
@@ -25,17 +26,15 @@ pub use permutation::PermutationConfig;
 pub use reps::RepsConfig;
 pub(crate) use spray::Spray;
 
-/// Calls the macro `$then` with the list of all policies: type, module and configuration. A new
-/// policy needs a module and a line here.
-macro_rules! policies {
-    ($then:ident) => {
-        $then! {
-            Permutation(permutation, PermutationConfig),
-            Reps(reps, RepsConfig),
-            Bitmap(bitmap, BitmapConfig),
-            Oblivious(oblivious, ObliviousConfig),
-        }
-    };
+axis! {
+    /// Configured path policy of senders.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub enum SprayConfig, POLICIES, of!, policies! {
+        Permutation(permutation),
+        Reps(reps),
+        Bitmap(bitmap),
+        Oblivious(oblivious),
+    }
 }
 
 /// Bits of [`Packet::hash`](crate::packet::Packet::hash) that an entropy value changes. The other bits are
@@ -57,21 +56,7 @@ pub enum Verdict {
 }
 
 /// A path policy. An instance is the state of one flow.
-pub(crate) trait Policy: Debug + Sized {
-    /// Parameters of the policy.
-    type Config: Params + Copy + Debug + PartialEq;
-    /// Value of the key `path` in scenarios, and name of the table of its parameters.
-    const NAME: &'static str;
-    /// Description for the help of the key `path`: a phrase without a full stop.
-    const ABOUT: &'static str;
-    /// True if the values are labels of paths, which switches do not hash (NDP-05).
-    const LABELS: bool = false;
-
-    /// Returns the configuration if its values do not contradict each other.
-    fn checked(config: Self::Config) -> Result<Self::Config, Conflict> {
-        Ok(config)
-    }
-
+pub(crate) trait Policy: Scheme + Debug + Sized {
     /// Creates the state of a flow with `paths` equal-cost paths.
     fn new(config: &Self::Config, paths: u32) -> Self;
 
@@ -82,54 +67,22 @@ pub(crate) trait Policy: Debug + Sized {
     fn feedback(&mut self, _config: &Self::Config, _now: Time, _entropy: u32, _verdict: Verdict) {}
 }
 
-macro_rules! define {
-    ($($name:ident($module:ident, $config:ident),)*) => {
-        /// Configured path policy of senders.
-        #[derive(Clone, Copy, Debug, PartialEq)]
-        pub enum SprayConfig {
-            $(
-                #[doc = concat!("See [`", stringify!($module), "`].")]
-                $name($config),
-            )*
-        }
-
-        /// All policies, in the order of the list.
-        pub const POLICIES: &[Word<SprayConfig>] = &[$(
-            Word::new($module::$name::NAME, <$config as Params>::PARAMS, |values| {
-                $module::$name::checked(Params::read(values)).map(SprayConfig::$name)
-            })
-            .titled("", $module::$name::ABOUT),
-        )*];
-
-        impl SprayConfig {
-            /// Returns the value of the key `path`.
-            #[must_use]
-            pub const fn name(&self) -> &'static str {
-                match self {
-                    $(Self::$name(_) => $module::$name::NAME,)*
-                }
-            }
-
-            /// Returns true if the values are labels of paths, which switches do not hash.
-            #[must_use]
-            pub const fn has_labels(&self) -> bool {
-                match self {
-                    $(Self::$name(_) => $module::$name::LABELS,)*
-                }
-            }
-        }
-    };
+impl SprayConfig {
+    /// Returns true if the values are labels of paths, which switches do not hash (NDP-05).
+    #[must_use]
+    pub const fn has_labels(&self) -> bool {
+        of!(self, Of(_config) => Of::PROVIDES.has(Property::Labels))
+    }
 }
-policies!(define);
 
 // SPR-07
 impl Choice for SprayConfig {
     fn provides(&self) -> Properties {
-        Properties::of(&[Property::SenderPaths]).with(Property::Labels, self.has_labels())
+        Properties::of(&[Property::SenderPaths]).and(of!(self, Of(_config) => Of::PROVIDES))
     }
 
     fn rules(&self) -> Vec<Rule> {
-        let name = self.name();
+        let name = of!(self, Of(_config) => Of::NAME);
         let mut rules = crate::rules! {
             wrong ["path", "recovery"] without [AnyOrder, ReceiverDriven]:
                 format!(
@@ -152,8 +105,8 @@ impl Choice for SprayConfig {
     }
 }
 
-macro_rules! define_state {
-    ($($name:ident($module:ident, $config:ident),)*) => {
+macro_rules! define {
+    ($($name:ident($module:ident),)*) => {
         /// State of one flow under the configured policy.
         #[derive(Clone, Debug)]
         enum Chosen {
@@ -194,7 +147,7 @@ macro_rules! define_state {
         }
     };
 }
-policies!(define_state);
+policies! { define }
 
 /// Returns the parameter for the number of entropy values.
 const fn values(default: &'static str, rule: &'static str, source: &'static str) -> Param {

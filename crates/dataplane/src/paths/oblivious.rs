@@ -3,6 +3,7 @@
 
 use super::{Policy, below, check_rounds, values};
 use crate::param::Conflict;
+use crate::scheme::Scheme;
 use crate::units::Time;
 
 crate::params! {
@@ -17,7 +18,7 @@ crate::params! {
 /// Position of one flow in its round of entropy values: a counter, and a random pattern that is
 /// XORed with it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Oblivious {
+pub struct Oblivious {
     counter: u32,
     pattern: u32,
 }
@@ -25,7 +26,7 @@ pub(crate) struct Oblivious {
 impl Oblivious {
     /// Returns the next entropy value below `values`. Each round has a new random pattern.
     // SPR-20
-    pub fn step(&mut self, values: u32, draw: &mut impl FnMut() -> u64) -> u32 {
+    pub(super) fn step(&mut self, values: u32, draw: &mut impl FnMut() -> u64) -> u32 {
         if self.counter == 0 {
             self.pattern = below(values, draw);
         }
@@ -35,16 +36,19 @@ impl Oblivious {
     }
 }
 
-impl Policy for Oblivious {
-    type Config = ObliviousConfig;
+impl Scheme for Oblivious {
     const NAME: &'static str = "oblivious";
     const ABOUT: &'static str =
         "the sender takes each entropy value once per round, in random order";
+    type Params = ObliviousConfig;
+    type Config = ObliviousConfig;
 
-    fn checked(config: ObliviousConfig) -> Result<ObliviousConfig, Conflict> {
+    fn configure(config: ObliviousConfig) -> Result<ObliviousConfig, Conflict> {
         check_rounds(config.values).map(|()| config)
     }
+}
 
+impl Policy for Oblivious {
     fn new(_config: &ObliviousConfig, _paths: u32) -> Self {
         Self::default()
     }

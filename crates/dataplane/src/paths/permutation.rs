@@ -2,6 +2,9 @@
 //! order. The entropy values are indices of paths, not inputs of a hash.
 
 use super::{Policy, below};
+use crate::param::Conflict;
+use crate::properties::{Properties, Property};
+use crate::scheme::Scheme;
 use crate::units::Time;
 
 crate::params! {
@@ -12,14 +15,14 @@ crate::params! {
 
 /// Order of the paths of one flow, and position in it.
 #[derive(Clone, Debug)]
-pub(crate) struct Permutation {
+pub struct Permutation {
     paths: Vec<u32>,
     used: usize,
 }
 
 impl Permutation {
     /// Creates the state of a flow that has `paths` paths.
-    pub fn of(paths: u32) -> Self {
+    pub(crate) fn of(paths: u32) -> Self {
         Self {
             paths: (0..paths).collect(),
             used: 0,
@@ -28,7 +31,7 @@ impl Permutation {
 
     /// Returns the index of the next path.
     // NDP-05
-    pub fn step(&mut self, draw: &mut impl FnMut() -> u64) -> u32 {
+    pub(crate) fn step(&mut self, draw: &mut impl FnMut() -> u64) -> u32 {
         if self.used == 0 {
             for left in (2..=self.paths.len()).rev() {
                 let nth = below(left as u32, draw);
@@ -41,12 +44,19 @@ impl Permutation {
     }
 }
 
-impl Policy for Permutation {
-    type Config = PermutationConfig;
+impl Scheme for Permutation {
     const NAME: &'static str = "permutation";
     const ABOUT: &'static str = "the sender goes through all paths in random order";
-    const LABELS: bool = true;
+    type Params = PermutationConfig;
+    type Config = PermutationConfig;
+    const PROVIDES: Properties = Properties::of(&[Property::Labels]);
 
+    fn configure(config: PermutationConfig) -> Result<PermutationConfig, Conflict> {
+        Ok(config)
+    }
+}
+
+impl Policy for Permutation {
     fn new(_config: &PermutationConfig, paths: u32) -> Self {
         Self::of(paths.max(1))
     }

@@ -3,7 +3,8 @@
 //! time, because a path may have failed.
 
 use super::{ENTROPY_BITS, Policy, Verdict, below, values};
-use crate::param::Param;
+use crate::param::{Conflict, Param};
+use crate::scheme::Scheme;
 use crate::units::{Time, US};
 
 crate::params! {
@@ -27,7 +28,7 @@ pub const LARGEST_RING: u32 = 32;
 /// Ring of recycled entropy values of one flow.
 // SPR-10
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Reps {
+pub struct Reps {
     ring: [u16; LARGEST_RING as usize],
     /// Index in the ring at which the next entropy value is stored.
     head: u32,
@@ -41,11 +42,18 @@ pub(crate) struct Reps {
     frozen_until: Time,
 }
 
-impl Policy for Reps {
-    type Config = RepsConfig;
+impl Scheme for Reps {
     const NAME: &'static str = "reps";
     const ABOUT: &'static str = "the sender reuses entropy values that returned without a mark";
+    type Params = RepsConfig;
+    type Config = RepsConfig;
 
+    fn configure(config: RepsConfig) -> Result<RepsConfig, Conflict> {
+        Ok(config)
+    }
+}
+
+impl Policy for Reps {
     fn new(_config: &RepsConfig, _paths: u32) -> Self {
         Self {
             ring: [0; LARGEST_RING as usize],

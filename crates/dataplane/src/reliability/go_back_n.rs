@@ -7,6 +7,7 @@ use crate::cc::PathInfo;
 use crate::packet::{Kind, flag};
 use crate::param::{Conflict, InNetwork, Param};
 use crate::properties::{Properties, Property, Rule};
+use crate::scheme::Scheme;
 use crate::units::{NEVER, Time, US};
 
 /// Parameters of go-back-N.
@@ -35,7 +36,7 @@ impl GoBackNConfig {
 
 /// Sender state of go-back-N: empty, because the flow's packet numbers are sufficient.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct GoBackN;
+pub struct GoBackN;
 
 crate::words! {
     /// Reaction of the receiver to packets that it receives a second time.
@@ -50,7 +51,7 @@ crate::words! {
 crate::params! {
     /// Table of go-back-N in a scenario.
     #[derive(Debug)]
-    pub(crate) struct GoBackNParams {
+    pub struct GoBackNParams {
         /// Time without new acknowledgements after which all unacknowledged packets are sent again.
         timeout_ps: Option<Time> = Param::time("timeout", US).or(&["off"])
             .default("\"10ms\"", "PRE-08", "longer than any queue of these networks, our choice")
@@ -65,10 +66,10 @@ crate::params! {
     }
 }
 
-impl Reliability for GoBackN {
-    type Config = GoBackNConfig;
+impl Scheme for GoBackN {
     const NAME: &'static str = "go-back-n";
     type Params = GoBackNParams;
+    type Config = GoBackNConfig;
     const PROVIDES: Properties = Properties::of(&[Property::Repairs, Property::RepeatsPackets]);
 
     // NS3-22
@@ -96,7 +97,9 @@ impl Reliability for GoBackN {
         }
         rules
     }
+}
 
+impl Reliability for GoBackN {
     #[inline]
     fn timeout_ps(config: &GoBackNConfig, _in_flight: u32) -> Option<Time> {
         Some(config.timeout_ps).filter(|&timeout_ps| timeout_ps != NEVER)

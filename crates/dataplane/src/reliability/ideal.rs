@@ -8,6 +8,7 @@ use super::{Answer, Data, Lost, News, Progress, Received, Reliability, Reply};
 use crate::cc::PathInfo;
 use crate::param::{Conflict, Param};
 use crate::properties::{Properties, Property};
+use crate::scheme::Scheme;
 use crate::units::Time;
 
 crate::params! {
@@ -23,17 +24,16 @@ crate::params! {
 
 /// Packets that are lost and have not been sent again yet.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Ideal {
+pub struct Ideal {
     /// Packet number and payload bytes of each lost packet, in the order of the drop notices.
     lost: VecDeque<(u32, u64)>,
     bytes: u64,
 }
 
-impl Reliability for Ideal {
-    type Config = IdealConfig;
+impl Scheme for Ideal {
     const NAME: &'static str = "ideal";
     type Params = IdealConfig;
-
+    type Config = IdealConfig;
     const PROVIDES: Properties = Properties::of(&[
         Property::Repairs,
         Property::AnyOrder,
@@ -44,7 +44,9 @@ impl Reliability for Ideal {
     fn configure(config: IdealConfig) -> Result<IdealConfig, Conflict> {
         Ok(config)
     }
+}
 
+impl Reliability for Ideal {
     fn new(_config: &IdealConfig, _path: &PathInfo) -> Self {
         Self::default()
     }

@@ -8,6 +8,7 @@ use crate::cc::PathInfo;
 use crate::packet::Kind;
 use crate::param::{Conflict, Field, InNetwork, MAX_SIZE_BYTES, Param, Value};
 use crate::properties::{Properties, Property, Rule};
+use crate::scheme::Scheme;
 use crate::units::{NEVER, Time, US};
 
 /// Limit of IRN on the bytes in flight (BDP-FC).
@@ -73,7 +74,7 @@ impl IrnConfig {
 
 /// State of one flow at its sender.
 #[derive(Clone, Debug)]
-pub(crate) struct Irn {
+pub struct Irn {
     /// Numbers of the packets that have arrived after the first gap.
     sacked: Numbers,
     /// Highest packet number that has arrived after a gap, plus one.
@@ -97,10 +98,10 @@ pub(crate) struct Irn {
     overtaken: u32,
 }
 
-impl Reliability for Irn {
-    type Config = IrnConfig;
+impl Scheme for Irn {
     const NAME: &'static str = "irn";
     type Params = IrnConfig;
+    type Config = IrnConfig;
     const PROVIDES: Properties = Properties::of(&[
         Property::Repairs,
         Property::AnyOrder,
@@ -134,7 +135,9 @@ impl Reliability for Irn {
             doubtful ["recovery", "admission"] with [Pfc] without [Reorders]: message, hint;
         }
     }
+}
 
+impl Reliability for Irn {
     // REC-16
     fn timeout_ps(config: &IrnConfig, in_flight: u32) -> Option<Time> {
         let few = in_flight < config.few;

@@ -13,8 +13,8 @@ pub mod unrepaired;
 use std::fmt::Debug;
 
 use crate::cc::PathInfo;
-use crate::param::{Conflict, Params, Word};
 use crate::properties::{Choice, Properties, Property, Rule};
+use crate::scheme::{Scheme, axis};
 use crate::units::{NEVER, Time};
 use arrivals::Arrivals;
 pub use go_back_n::GoBackNConfig;
@@ -23,17 +23,17 @@ pub use irn::{IrnConfig, IrnWindow};
 pub(crate) use received::{Answer, Data, Received};
 pub use unrepaired::UnrepairedConfig;
 
-/// Calls the macro `$then` with the list of all schemes: type, module and configuration. A new
-/// scheme needs a module and a line here.
-macro_rules! reliabilities {
-    ($then:ident) => {
-        $then! {
-            GoBackN(go_back_n, GoBackNConfig),
-            Irn(irn, IrnConfig),
-            Ideal(ideal, IdealConfig),
-            Unrepaired(unrepaired, UnrepairedConfig),
-        }
-    };
+axis! {
+    /// Configured scheme of loss recovery.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub enum Recovery, RECOVERIES, of!, reliabilities! {
+        GoBackN(go_back_n),
+        Irn(irn),
+        Ideal(ideal),
+        Unrepaired(unrepaired),
+    }
+    /// A receiver-driven transport repairs losses itself.
+    also Own = "own";
 }
 
 /// Position of a flow in its packets.
@@ -100,27 +100,7 @@ impl News {
 }
 
 /// A scheme of loss recovery. An instance is the state of one flow at its sender.
-pub(crate) trait Reliability: Debug + Sized {
-    /// Parameters of the scheme.
-    type Config: Copy + Debug + PartialEq;
-    /// Value of the key `recovery` in scenarios, and name of the table of its parameters.
-    const NAME: &'static str;
-    /// Its parameters ([`params!`](crate::params)).
-    type Params: Params;
-    /// Properties of the scheme that other choices depend on.
-    const PROVIDES: Properties;
-
-    /// Returns the configuration for values of [`Self::Params`].
-    ///
-    /// # Errors
-    /// Values that contradict each other.
-    fn configure(params: Self::Params) -> Result<Self::Config, Conflict>;
-
-    /// Returns the rules about combinations with other choices of a scenario.
-    fn rules(_config: &Self::Config) -> Vec<Rule> {
-        Vec::new()
-    }
-
+pub(crate) trait Reliability: Scheme + Debug + Sized {
     /// Returns the timeout without progress for this many packets in flight, or `None` without a
     /// timeout.
     fn timeout_ps(_config: &Self::Config, _in_flight: u32) -> Option<Time> {
@@ -176,54 +156,11 @@ pub(crate) trait Reliability: Debug + Sized {
 }
 
 macro_rules! define {
-    ($($name:ident($module:ident, $config:ident),)*) => {
-        /// Configured scheme of loss recovery.
-        #[derive(Clone, Copy, Debug, PartialEq)]
-        pub enum Recovery {
-            $(
-                #[doc = concat!("See [`", stringify!($module), "`].")]
-                $name($config),
-            )*
-            /// A receiver-driven transport repairs losses itself.
-            Own,
-        }
-
+    ($($name:ident($module:ident),)*) => {
         /// State of a flow at its sender under the configured scheme.
         #[derive(Clone, Debug)]
         pub(crate) enum Repair {
             $($name(Box<$module::$name>),)*
-        }
-
-        /// All schemes, in the order of the list.
-        pub const RECOVERIES: &[Word<Recovery>] = &[
-            $(Word::new(
-                $module::$name::NAME,
-                <$module::$name as Reliability>::Params::PARAMS,
-                |values| {
-                    let params = <$module::$name as Reliability>::Params::read(values);
-                    $module::$name::configure(params).map(Recovery::$name)
-                },
-            ),)*
-            Word::plain("own", |_| Ok(Recovery::Own)),
-        ];
-
-        impl Recovery {
-            /// Values of the key `recovery`.
-            pub const NAMES: &[&str] = &[$($module::$name::NAME,)* "own"];
-        }
-
-        /// Evaluates an expression with the type and the configuration of the scheme, or another
-        /// one for [`Recovery::Own`].
-        macro_rules! of {
-            ($self:expr, $scheme:ident, $own_config:ident => $call:expr, $own:expr) => {
-                match $self {
-                    $(Recovery::$name($own_config) => {
-                        type $scheme = $module::$name;
-                        $call
-                    })*
-                    Recovery::Own => $own,
-                }
-            };
         }
 
         impl Repair {
@@ -248,7 +185,7 @@ macro_rules! define {
         }
     };
 }
-reliabilities!(define);
+reliabilities! { define }
 
 /// Properties of the recovery of receiver-driven transports.
 const OWN: Properties = Properties::of(&[
@@ -272,7 +209,7 @@ impl Choice for Recovery {
                     "set recovery = \"go-back-n\"";
             }
         };
-        of!(self, Scheme, config => Scheme::rules(config), own())
+        of!(self, Of(config) => Of::rules(config), Self::Own => own())
     }
 }
 
@@ -281,7 +218,7 @@ impl Recovery {
     #[inline]
     #[must_use]
     pub const fn properties(&self) -> Properties {
-        of!(self, Scheme, _config => Scheme::PROVIDES, OWN)
+        of!(self, Of(_config) => Of::PROVIDES, Self::Own => OWN)
     }
 
     /// Returns the timeout without progress for this many packets in flight, or `None` without a
@@ -289,14 +226,14 @@ impl Recovery {
     #[inline]
     #[must_use]
     pub fn timeout_ps(&self, in_flight: u32) -> Option<Time> {
-        of!(self, Scheme, config => Scheme::timeout_ps(config, in_flight), None)
+        of!(self, Of(config) => Of::timeout_ps(config, in_flight), Self::Own => None)
     }
 
     /// Returns the shortest timeout.
     #[inline]
     #[must_use]
     pub fn shortest_timeout_ps(&self) -> Option<Time> {
-        of!(self, Scheme, config => Scheme::shortest_timeout_ps(config), None)
+        of!(self, Of(config) => Of::shortest_timeout_ps(config), Self::Own => None)
     }
 
     /// Decides on a data packet at the receiver.
@@ -309,15 +246,14 @@ impl Recovery {
     ) -> Answer {
         of!(
             self,
-            Scheme,
-            config => Scheme::on_data(config, flow, arrivals, data),
-            unreachable!("a transport of its own receives the data")
+            Of(config) => Of::on_data(config, flow, arrivals, data),
+            Self::Own => unreachable!("a transport of its own receives the data")
         )
     }
 
     /// Returns true if the receiver acknowledges repeated packets of a complete flow.
     pub(crate) fn acknowledges_repeats(&self) -> bool {
-        of!(self, Scheme, config => Scheme::acknowledges_repeats(config), true)
+        of!(self, Of(config) => Of::acknowledges_repeats(config), Self::Own => true)
     }
 
     /// Recovery without retransmissions.

@@ -6,6 +6,7 @@ use super::{Answer, Data, Lost, News, Progress, Received, Reliability, Reply};
 use crate::cc::PathInfo;
 use crate::param::Conflict;
 use crate::properties::{Properties, Property, Rule};
+use crate::scheme::Scheme;
 
 crate::params! {
     /// Parameters of a scheme without recovery: none.
@@ -15,12 +16,12 @@ crate::params! {
 
 /// Sender state of a scheme without recovery: empty.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Unrepaired;
+pub struct Unrepaired;
 
-impl Reliability for Unrepaired {
-    type Config = UnrepairedConfig;
+impl Scheme for Unrepaired {
     const NAME: &'static str = "none";
     type Params = UnrepairedConfig;
+    type Config = UnrepairedConfig;
     const PROVIDES: Properties = Properties::of(&[Property::AnyOrder]);
 
     fn configure(config: UnrepairedConfig) -> Result<UnrepairedConfig, Conflict> {
@@ -37,7 +38,9 @@ impl Reliability for Unrepaired {
                 "set recovery = \"go-back-n\" or \"irn\", or guard = \"none\"";
         }
     }
+}
 
+impl Reliability for Unrepaired {
     fn new(_config: &UnrepairedConfig, _path: &PathInfo) -> Self {
         Self
     }

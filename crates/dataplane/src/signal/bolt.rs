@@ -4,7 +4,8 @@
 
 use super::{Joined, Notifier};
 use crate::packet::{Cold, Notice, Packet, ramp};
-use crate::param::{Field, Kind, MAX_SIZE_BYTES, Param, Value};
+use crate::param::{Conflict, Field, Kind, MAX_SIZE_BYTES, Param, Value};
+use crate::scheme::Scheme;
 use crate::units::{Rate, Time};
 
 /// A number of bytes, or of full packets.
@@ -82,7 +83,7 @@ struct Port {
 
 /// Bolt state of a switch.
 #[derive(Debug)]
-pub(crate) struct Bolt {
+pub struct Bolt {
     config: BoltConfig,
     threshold_bytes: u64,
     /// Maximum spare capacity of a port in bytes.
@@ -92,21 +93,14 @@ pub(crate) struct Bolt {
     ports: Vec<Port>,
 }
 
-impl Bolt {
-    pub fn new(config: BoltConfig, packet_bytes: u16, ports: &[(Rate, Time)]) -> Self {
-        let port = |&(rate, _): &(Rate, Time)| Port {
-            rate,
-            ramp_up: 0,
-            supply: 0,
-            last_ps: 0,
-        };
-        Self {
-            config,
-            threshold_bytes: config.threshold.bytes(packet_bytes),
-            supply_bytes: config.supply.bytes(packet_bytes).cast_signed(),
-            packet_bytes,
-            ports: ports.iter().map(port).collect(),
-        }
+impl Scheme for Bolt {
+    const NAME: &'static str = "bolt";
+    const TABLE: &'static str = "bolt-switch";
+    type Params = BoltConfig;
+    type Config = BoltConfig;
+
+    fn configure(config: BoltConfig) -> Result<BoltConfig, Conflict> {
+        Ok(config)
     }
 }
 
@@ -140,6 +134,26 @@ impl Port {
 }
 
 impl Notifier for Bolt {
+    fn new(config: &BoltConfig, packet_bytes: u16, ports: &[(Rate, Time)]) -> Self {
+        let port = |&(rate, _): &(Rate, Time)| Port {
+            rate,
+            ramp_up: 0,
+            supply: 0,
+            last_ps: 0,
+        };
+        Self {
+            config: *config,
+            threshold_bytes: config.threshold.bytes(packet_bytes),
+            supply_bytes: config.supply.bytes(packet_bytes).cast_signed(),
+            packet_bytes,
+            ports: ports.iter().map(port).collect(),
+        }
+    }
+
+    fn notice_bytes(config: &BoltConfig) -> u16 {
+        config.notice_bytes
+    }
+
     fn joined(&mut self, joined: &Joined<'_>, marks: &mut u8) -> Option<(Packet, Cold)> {
         let config = &self.config;
         let port = &mut self.ports[usize::from(joined.port)];
@@ -187,7 +201,7 @@ mod tests {
 
     impl Bench {
         fn new() -> Self {
-            Self(Bolt::new(CONFIG, 1_000, &[(Rate::from_gbps(100), US)]))
+            Self(Bolt::new(&CONFIG, 1_000, &[(Rate::from_gbps(100), US)]))
         }
 
         fn join(&mut self, now: Time, queue_bytes: u64, bits: u8) -> (u8, Option<(Packet, Cold)>) {

@@ -1,13 +1,13 @@
 //! Signals of switches to senders: notices, and marks on data packets.
 //!
-//! To add a signal, write a file with its configuration and its state (`impl Notifier`), and add a
-//! line to the list below with its name and the name of the table of its parameters.
+//! To add a signal, write a file with its configuration (`impl Scheme`) and its state (`impl
+//! Notifier`), and add a line to the list below.
 
-mod bolt;
+pub mod bolt;
 
 use crate::packet::{Cold, Packet};
-use crate::param::{Params, Word};
 use crate::properties::{Choice, Properties, Property, Rule};
+use crate::scheme::{Scheme, axis};
 use crate::units::{Rate, Time};
 pub use bolt::{Amount, BoltConfig};
 
@@ -23,66 +23,62 @@ pub(crate) struct Joined<'a> {
     pub cold: &'a Cold,
 }
 
+axis! {
+    /// Configured signal of a switch to senders.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum NotifierConfig, NOTIFIERS, of!, notifiers! {
+        Bolt(bolt),
+    }
+}
+
 /// State of a signal at a switch.
-pub(crate) trait Notifier {
+pub(crate) trait Notifier: Scheme {
+    /// Creates the state. `packet_bytes` is the size of the largest frame.
+    fn new(config: &Self::Config, packet_bytes: u16, ports: &[(Rate, Time)]) -> Self;
+
+    /// Returns the size of a notice in bytes.
+    fn notice_bytes(config: &Self::Config) -> u16;
+
     /// Handles a data packet that joined a queue. Changes the marks of the packet
     /// ([`Arena::marks`](crate::packet::Arena::marks)), and returns a notice for its sender.
     fn joined(&mut self, joined: &Joined<'_>, marks: &mut u8) -> Option<(Packet, Cold)>;
 }
 
-macro_rules! notifiers {
-    ($($(#[$doc:meta])* $word:literal, $table:literal: $Name:ident, $config:ty, $state:ty;)*) => {
-        /// Configured signal of a switch to senders.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum NotifierConfig {
-            $($(#[$doc])* $Name($config),)*
-        }
-
-        impl NotifierConfig {
-            /// Values of `notices` that select a signal.
-            pub const WORDS: &'static [Word<Self>] =
-                &[$(Word::new($word, <$config as Params>::PARAMS, |values| {
-                    Ok(Self::$Name(Params::read(values)))
-                })
-                .in_table($table)),*];
-
-            /// Values of `notices`.
-            pub const NAMES: &'static [&'static str] = &["none", $($word),*];
-
-            /// Returns the size of a notice in bytes.
-            #[must_use]
-            pub const fn notice_bytes(&self) -> u16 {
-                match self {
-                    $(Self::$Name(config) => config.notice_bytes,)*
-                }
-            }
-        }
-
+macro_rules! define {
+    ($($name:ident($module:ident),)*) => {
         /// State of the configured signal of a switch.
         #[derive(Debug)]
         pub(crate) enum Signal {
-            $($Name($state),)*
+            $($name($module::$name),)*
         }
 
         impl Signal {
-            /// Creates the state. `packet_bytes` is the size of the largest frame.
+            /// See [`Notifier::new`].
             pub fn new(config: &NotifierConfig, packet_bytes: u16, ports: &[(Rate, Time)]) -> Self {
                 match config {
-                    $(NotifierConfig::$Name(config) => {
-                        Self::$Name(<$state>::new(*config, packet_bytes, ports))
+                    $(NotifierConfig::$name(config) => {
+                        Self::$name($module::$name::new(config, packet_bytes, ports))
                     })*
                 }
             }
-        }
 
-        impl Notifier for Signal {
-            fn joined(&mut self, joined: &Joined<'_>, marks: &mut u8) -> Option<(Packet, Cold)> {
+            /// See [`Notifier::joined`].
+            pub fn joined(&mut self, joined: &Joined<'_>, marks: &mut u8) -> Option<(Packet, Cold)> {
                 match self {
-                    $(Self::$Name(state) => state.joined(joined, marks),)*
+                    $(Self::$name(state) => state.joined(joined, marks),)*
                 }
             }
         }
     };
+}
+notifiers! { define }
+
+impl NotifierConfig {
+    /// Returns the size of a notice in bytes.
+    #[must_use]
+    pub fn notice_bytes(&self) -> u16 {
+        of!(self, Of(config) => Of::notice_bytes(config))
+    }
 }
 
 // BOLT-07, BOLT-22
@@ -100,9 +96,4 @@ impl Choice for NotifierConfig {
                 "switches send notices, but `control` does not read them", "set notices = \"none\"";
         }
     }
-}
-
-notifiers! {
-    /// Bolt: congestion notices, and tokens for packets that may raise a window.
-    "bolt", "bolt-switch": Bolt, BoltConfig, bolt::Bolt;
 }

@@ -5,7 +5,7 @@ use crate::hop::Hop;
 use crate::packet::{Cold, Kind, Packet, PacketId};
 use crate::pipeline::context::Cx;
 use crate::pipeline::steps::Found;
-use crate::signal::{Joined, Notifier};
+use crate::signal::Joined;
 use crate::sink::Sink;
 
 impl<S: Sink> Cx<'_, S> {

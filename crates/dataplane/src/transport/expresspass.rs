@@ -10,13 +10,14 @@ mod sender;
 
 use std::collections::VecDeque;
 
-use super::{Frames, Slots, Transport, Turns};
+use super::{Acted, Frames, Slots, Transport, Turns};
 use crate::classes::{CONTROL_CLASS, ClassSet};
 use crate::flow::{FlowStart, Unfinished};
 use crate::ids::FlowSlot;
 use crate::incoming::IncomingFlows;
 use crate::mixed::MixedMap;
 use crate::packet::{Arena, Kind, PacketId};
+use crate::requirements::SwitchRequirements;
 use crate::sink::Sink;
 use crate::timers::Timers;
 use crate::units::{Rate, Time};
@@ -57,6 +58,18 @@ pub struct ExpressPass {
 }
 
 impl Transport for ExpressPass {
+    fn requires(config: &ExpressPassConfig) -> SwitchRequirements {
+        SwitchRequirements {
+            shaped: Some(config.queue),
+            ..SwitchRequirements::default()
+        }
+    }
+
+    fn idle(acted: &Acted) -> Option<&'static str> {
+        let dropped = acted.credits_dropped + acted.nics.credits_dropped;
+        (dropped == 0).then_some("ExpressPass dropped no credit")
+    }
+
     fn new(config: &ExpressPassConfig, _frames: &Frames, classes: usize, ports: &[Rate]) -> Self {
         Self {
             outgoing: Slots::new(),

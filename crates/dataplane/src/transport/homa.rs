@@ -9,7 +9,7 @@ mod sender;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::{Frames, Slots, Transport, Turns};
+use super::{Acted, Frames, Slots, Transport, Turns};
 use crate::classes::{ClassSet, DATA_CLASS};
 use crate::flow::{FlowStart, Unfinished};
 use crate::ids::FlowSlot;
@@ -59,6 +59,14 @@ pub struct Homa {
 }
 
 impl Transport for Homa {
+    fn levels(config: &HomaConfig) -> u16 {
+        config.levels.into()
+    }
+
+    fn idle(acted: &Acted) -> Option<&'static str> {
+        (acted.nics.grants == 0).then_some("Homa granted nothing")
+    }
+
     fn new(_config: &HomaConfig, _frames: &Frames, classes: usize, ports: &[Rate]) -> Self {
         Self {
             outgoing: Slots::new(),

@@ -13,97 +13,44 @@ use std::fmt::Debug;
 
 use crate::cc::PathInfo;
 use crate::counters::{DrivenCounters, NicCounters};
-use crate::declaration::Around;
 use crate::flow::{FlowStart, Unfinished};
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, Stamp, flag};
-use crate::param::{Conflict, InNetwork, MAX_SIZE_BYTES, Param, Params, Word};
+use crate::param::{InNetwork, MAX_SIZE_BYTES, Param};
 use crate::properties::{Choice, Finding, Properties, Property, Rule};
 use crate::replies::{Replies, turn};
 use crate::requirements::SwitchRequirements;
+use crate::scheme::{Scheme, axis};
 use crate::sink::Sink;
 use crate::units::{Rate, Time, US};
 pub(crate) use flows::{Paced, Packets, Slots, Turns};
 
-/// Calls the macro `$then` with its earlier arguments and the list of all transports. Each entry is
-/// the name of the type and its module. A new transport needs a module and a line here.
-macro_rules! transports {
-    ($then:ident $($before:tt)*) => {
-        $then! {
-            $($before)*
-            ExpressPass(expresspass),
-            Ndp(ndp),
-            Homa(homa),
-        }
-    };
+axis! {
+    /// Configuration of one of the transports.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub enum TransportConfig, TRANSPORTS, of!, transports! {
+        ExpressPass(expresspass),
+        Ndp(ndp),
+        Homa(homa),
+    }
 }
 pub(crate) use transports;
 
 macro_rules! define {
     ($($name:ident($module:ident),)*) => {
-        /// Configuration of one of the transports.
-        #[derive(Clone, Copy, Debug, PartialEq)]
-        pub enum TransportConfig {
-            $(
-                #[doc = concat!("Configuration of [`", stringify!($module), "`].")]
-                $name(<$module::$name as Declared>::Config),
-            )*
-        }
-
-        /// All transports, in the order of the list.
-        pub const TRANSPORTS: &[Word<TransportConfig>] = &[$(
-            Word::new(
-                $module::$name::NAME,
-                <$module::$name as Declared>::Params::PARAMS,
-                |values| {
-                    let params = <$module::$name as Declared>::Params::read(values);
-                    $module::$name::configure(params).map(TransportConfig::$name)
-                },
-            )
-            .titled($module::$name::TITLE, $module::$name::ABOUT),
-        )*];
-
         /// Returns the names of the transports that have a property.
         pub fn names_with(property: Property) -> impl Iterator<Item = &'static str> {
             let all = [$(($module::$name::NAME, $module::$name::PROVIDES)),*].into_iter();
             all.filter_map(move |(name, of)| of.has(property).then_some(name))
         }
-
-        /// Evaluates an expression with the type of the transport and its configuration.
-        macro_rules! of {
-            ($of:expr, $Transport:ident($config:ident) => $call:expr) => {
-                match $of {
-                    $(TransportConfig::$name($config) => {
-                        type $Transport = $module::$name;
-                        $call
-                    })*
-                }
-            };
-        }
-
-        impl TransportConfig {
-            /// Completes the configuration with properties of the network.
-            #[must_use]
-            pub fn complete(self, around: &Around) -> Self {
-                match self {
-                    $(Self::$name(config) => Self::$name($module::$name::complete(config, around)),)*
-                }
-            }
-        }
     };
 }
-transports!(define);
+transports! { define }
 
 impl TransportConfig {
     /// Returns the name of the transport in scenarios.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         of!(self, Of(_config) => Of::NAME)
-    }
-
-    /// Returns the name of the transport in texts.
-    #[must_use]
-    pub const fn title(&self) -> &'static str {
-        of!(self, Of(_config) => Of::TITLE)
     }
 
     /// Returns the functions that the transport requires of switches.
@@ -133,7 +80,7 @@ impl Choice for TransportConfig {
 
     fn rules(&self) -> Vec<Rule> {
         let name = self.name();
-        let mut rules = of!(self, Of(_config) => Of::rules());
+        let mut rules = of!(self, Of(config) => Of::rules(config));
         rules.extend(crate::rules! {
             wrong ["recovery", "control"] without [OwnRecovery]:
                 format!("{name} repeats what is lost in its own way"), "set recovery = \"own\"";
@@ -236,53 +183,6 @@ impl<S: Sink, P> Context<'_, S, P> {
     }
 }
 
-/// Declaration of a transport for scenarios: its names, parameters and requirements. The scenario
-/// reader, the checks and the documents use it.
-pub trait Declared {
-    /// Configuration of the transport.
-    type Config: Copy + Debug + PartialEq;
-    /// Name in scenarios, and name of the table of its parameters.
-    const NAME: &'static str;
-    /// Name in texts.
-    const TITLE: &'static str;
-    /// Description in one sentence.
-    const ABOUT: &'static str;
-    /// Parameters ([`params!`](crate::params)).
-    type Params: Params;
-    /// Properties of the transport that other choices depend on.
-    const PROVIDES: Properties = Properties::NONE;
-
-    /// Returns the configuration for values of [`Self::Params`].
-    ///
-    /// # Errors
-    /// Values that are not compatible with each other.
-    fn configure(params: Self::Params) -> Result<Self::Config, Conflict>;
-
-    /// Returns the rules about combinations with other choices, in addition to those of all
-    /// transports.
-    fn rules() -> Vec<Rule> {
-        Vec::new()
-    }
-
-    /// Completes a configuration with properties of the network.
-    fn complete(config: Self::Config, _around: &Around) -> Self::Config {
-        config
-    }
-
-    /// Returns the functions that the transport requires of switches.
-    fn requires(_config: &Self::Config) -> SwitchRequirements {
-        SwitchRequirements::default()
-    }
-
-    /// Returns the number of priority levels per class that its packets use.
-    fn levels(_config: &Self::Config) -> u16 {
-        1
-    }
-
-    /// Returns a warning if the transport never did something in a run that it usually does.
-    fn idle(acted: &Acted) -> Option<&'static str>;
-}
-
 /// Counters of a run that the warnings of transports use.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Acted {
@@ -295,7 +195,20 @@ pub struct Acted {
 }
 
 /// Sender and receiver half of a transport at one NIC.
-pub(crate) trait Transport: Declared + Debug + Sized {
+pub(crate) trait Transport: Scheme + Debug + Sized {
+    /// Returns the functions that the transport requires of switches.
+    fn requires(_config: &Self::Config) -> SwitchRequirements {
+        SwitchRequirements::default()
+    }
+
+    /// Returns the number of priority levels per class that its packets use.
+    fn levels(_config: &Self::Config) -> u16 {
+        1
+    }
+
+    /// Returns a warning if the transport never did something in a run that it usually does.
+    fn idle(acted: &Acted) -> Option<&'static str>;
+
     /// Creates the state for ports with these rates and `classes` classes of frames.
     fn new(config: &Self::Config, frames: &Frames, classes: usize, ports: &[Rate]) -> Self;
 

@@ -8,12 +8,13 @@ mod sender;
 
 use std::collections::VecDeque;
 
-use super::{Frames, Paced, Slots, Transport, Turns};
+use super::{Acted, Frames, Paced, Slots, Transport, Turns};
 use crate::classes::{CONTROL_CLASS, ClassSet};
 use crate::flow::{FlowStart, Unfinished};
 use crate::ids::FlowSlot;
 use crate::incoming::IncomingFlows;
 use crate::packet::{Arena, Kind, PacketId};
+use crate::requirements::SwitchRequirements;
 use crate::sink::Sink;
 use crate::timers::Timers;
 use crate::units::{Rate, Time};
@@ -46,6 +47,17 @@ pub struct Ndp {
 }
 
 impl Transport for Ndp {
+    fn requires(config: &NdpConfig) -> SwitchRequirements {
+        SwitchRequirements {
+            trim: Some(config.trim),
+            ..SwitchRequirements::default()
+        }
+    }
+
+    fn idle(acted: &Acted) -> Option<&'static str> {
+        (acted.trims == 0).then_some("NDP trimmed no packet")
+    }
+
     fn new(_config: &NdpConfig, frames: &Frames, classes: usize, ports: &[Rate]) -> Self {
         Self {
             outgoing: Slots::new(),

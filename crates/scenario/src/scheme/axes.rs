@@ -14,8 +14,8 @@ use dataplane::hop::pfc::{VICTIM_ABOUT, VICTIM_WORD, VictimParams};
 use dataplane::link::{ALSO_BACKPRESSURE, LinkConfig};
 use dataplane::param::{Field, Kind, MAX_TIME_PS, Param, Params, Value, Word};
 use dataplane::paths::POLICIES;
-use dataplane::reliability::{RECOVERIES, Recovery};
-use dataplane::signal::NotifierConfig;
+use dataplane::reliability::RECOVERIES;
+use dataplane::signal::NOTIFIERS;
 use dataplane::transport::TRANSPORTS;
 use dataplane::units::NS;
 use dataplane::watchdog::WatchdogConfig;
@@ -38,7 +38,7 @@ pub fn tables() -> impl Iterator<Item = Declared> {
         .chain(hops)
         .chain(of(LinkConfig::WORDS))
         .chain(of(WatchdogConfig::WORDS))
-        .chain(of(NotifierConfig::WORDS))
+        .chain(of(NOTIFIERS))
         .chain(of(cc::all()))
         .chain(of(TRANSPORTS))
         .chain(of(POLICIES))
@@ -176,10 +176,10 @@ dataplane::params! {
         pub guard: &'static str = Param::word("guard", &["none", WatchdogConfig::NAME])
             .default("\"none\"", "PRE-07", "a pause lasts until the neighbour ends it"),
         /// Packets that switches create and send to senders.
-        pub notices: &'static str = Param::word("notices", NotifierConfig::NAMES)
+        pub notices: &'static str = Param::word("notices", &[])
             .default("\"none\"", "PRE-05", "switches send nothing to senders"),
         /// Recovery of lost packets (see below); `"own"`: that of a receiver-driven transport.
-        pub recovery: &'static str = Param::word("recovery", Recovery::NAMES)
+        pub recovery: &'static str = Param::word("recovery", &[])
             .default("\"go-back-n\"", "PRE-08", "go-back-N (BFC paper 6.2.1)"),
     }
 }
@@ -210,6 +210,8 @@ fn complete(axis: Param) -> Param {
         "classify" => names(Classify::WORDS),
         "schedule" => names(Schedule::WORDS),
         "admission" => names(Admission::WORDS),
+        "notices" => iter::once("none").chain(names(NOTIFIERS)).collect(),
+        "recovery" => names(RECOVERIES),
         "path" => [names(PathChoice::WORDS), names(POLICIES)].concat(),
         "backpressure" => {
             let hops = hop::words().iter().map(|word| word.name);

@@ -21,6 +21,8 @@ impl SchemeSpec {
             switch_at: SwitchesAt::default(),
             nic: NicConfig {
                 control: self.sending(around),
+                recovery: self.nic.recovery.complete(around),
+                spray: self.nic.spray.map(|spray| spray.complete(around)),
                 ..self.nic.clone()
             },
             base_rtt: self.base_rtt,
@@ -30,6 +32,7 @@ impl SchemeSpec {
     pub(crate) fn switch(&self, around: &Around) -> SwitchConfig {
         let mut config = self.switch.clone();
         config.hop = self.hop.configure(around);
+        config.notifier = config.notifier.map(|notifier| notifier.complete(around));
         // PRE-09, PRE-26: classes of pause frames and of ACKs with priority, and one class per
         // traffic class
         let classes = config.classes.len() + usize::from(around.max_class);

@@ -32,7 +32,7 @@ use dataplane::param::Params;
 use dataplane::paths::POLICIES;
 use dataplane::properties::{Choice, Property};
 use dataplane::reliability::RECOVERIES;
-use dataplane::signal::NotifierConfig;
+use dataplane::signal::NOTIFIERS;
 use dataplane::switch::SwitchConfig;
 use dataplane::watchdog::WatchdogConfig;
 use fabric::NodeId;
@@ -143,7 +143,7 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
     let hop = read_backpressure(s, &axes);
     let link = read_link(s, &axes);
     let (ecn, int) = read_signal(s, axes.signal);
-    let notifier = params::optional(s, "notices", axes.notices, NotifierConfig::WORDS);
+    let notifier = params::optional(s, "notices", axes.notices, NOTIFIERS);
     let guard = params::optional(s, "guard", axes.guard, WatchdogConfig::WORDS);
     let control = read_control(s);
     let recovery = params::chosen(s, "recovery", axes.recovery, RECOVERIES);

@@ -4,8 +4,9 @@ use super::ExpressPass;
 use crate::declaration::Around;
 use crate::param::{Conflict, Param};
 use crate::properties::Rule;
-use crate::requirements::{CreditQueue, SwitchRequirements};
-use crate::transport::{Acted, Declared, timeout};
+use crate::requirements::CreditQueue;
+use crate::scheme::Scheme;
+use crate::transport::timeout;
 use crate::units::Time;
 
 /// Configuration of ExpressPass (`specs/expresspass.md`).
@@ -68,18 +69,17 @@ crate::params! {
     }
 }
 
-impl Declared for ExpressPass {
-    type Config = ExpressPassConfig;
-
+impl Scheme for ExpressPass {
     const NAME: &'static str = "expresspass";
     const TITLE: &'static str = "ExpressPass";
     const ABOUT: &'static str =
         "Receivers send credits, which switches shape and drop, and each lets one packet go.";
     // XP-03, XP-10
     type Params = ExpressPassParams;
+    type Config = ExpressPassConfig;
 
     // XP-01, XP-05
-    fn rules() -> Vec<Rule> {
+    fn rules(_config: &ExpressPassConfig) -> Vec<Rule> {
         crate::rules! {
             wrong ["ack", "control"] without [AcksWithData]:
                 "expresspass: the control class belongs to ExpressPass' credits, which are shaped and dropped",
@@ -124,17 +124,5 @@ impl Declared for ExpressPass {
             config.queue.frame_bytes = around.max_frame;
         }
         config
-    }
-
-    fn requires(config: &ExpressPassConfig) -> SwitchRequirements {
-        SwitchRequirements {
-            shaped: Some(config.queue),
-            ..SwitchRequirements::default()
-        }
-    }
-
-    fn idle(acted: &Acted) -> Option<&'static str> {
-        let dropped = acted.credits_dropped + acted.nics.credits_dropped;
-        (dropped == 0).then_some("ExpressPass dropped no credit")
     }
 }

@@ -4,7 +4,8 @@ use super::Homa;
 use crate::declaration::Around;
 use crate::param::{self, Conflict, Param};
 use crate::properties::{Properties, Property, Rule};
-use crate::transport::{Acted, Declared, prompt_replies, timeout, window};
+use crate::scheme::Scheme;
+use crate::transport::{prompt_replies, timeout, window};
 use crate::units::Time;
 
 /// Maximum number of priority levels of Homa.
@@ -70,13 +71,12 @@ crate::params! {
     }
 }
 
-impl Declared for Homa {
-    type Config = HomaConfig;
-
+impl Scheme for Homa {
     const NAME: &'static str = "homa";
     const TITLE: &'static str = "Homa";
     const ABOUT: &'static str = "Receivers grant packets to the messages with the least left, at priorities of their choice.";
     type Params = HomaParams;
+    type Config = HomaConfig;
     const PROVIDES: Properties = Properties::of(&[
         Property::SetsPriority,
         Property::ReadsFlowSizes,
@@ -84,7 +84,7 @@ impl Declared for Homa {
     ]);
 
     // HOM-05
-    fn rules() -> Vec<Rule> {
+    fn rules(_config: &HomaConfig) -> Vec<Rule> {
         prompt_replies(Self::NAME)
     }
 
@@ -169,14 +169,6 @@ impl Declared for Homa {
             config.overcommitment = config.levels - config.unscheduled;
         }
         config
-    }
-
-    fn levels(config: &HomaConfig) -> u16 {
-        config.levels.into()
-    }
-
-    fn idle(acted: &Acted) -> Option<&'static str> {
-        (acted.nics.grants == 0).then_some("Homa granted nothing")
     }
 }
 

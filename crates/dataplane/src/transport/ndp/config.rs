@@ -4,8 +4,9 @@ use super::Ndp;
 use crate::declaration::Around;
 use crate::param::{Conflict, MAX_SIZE_BYTES, Param};
 use crate::properties::{Properties, Property, Rule};
-use crate::requirements::{SwitchRequirements, TrimConfig};
-use crate::transport::{Acted, Declared, prompt_replies, timeout, window};
+use crate::requirements::TrimConfig;
+use crate::scheme::Scheme;
+use crate::transport::{prompt_replies, timeout, window};
 use crate::units::Time;
 
 /// Configuration of NDP's senders, receivers and switches (`specs/ndp.md`).
@@ -50,18 +51,17 @@ crate::params! {
     }
 }
 
-impl Declared for Ndp {
-    type Config = NdpConfig;
-
+impl Scheme for Ndp {
     const NAME: &'static str = "ndp";
     const TITLE: &'static str = "NDP";
     const ABOUT: &'static str = "Switches trim what they cannot hold, and receivers pull packets at the pace of their link.";
     // NDP-01, NDP-02, NDP-03, NDP-12
     type Params = NdpParams;
+    type Config = NdpConfig;
     const PROVIDES: Properties = Properties::of(&[Property::ChoosesPaths]);
 
     // NDP-02
-    fn rules() -> Vec<Rule> {
+    fn rules(_config: &NdpConfig) -> Vec<Rule> {
         let mut rules = crate::rules! {
             wrong ["classify", "control"] without [OneQueue]:
                 "NDP trims what finds the one data queue of its port full",
@@ -98,16 +98,5 @@ impl Declared for Ndp {
                 u64::from(config.trim.packets) * u64::from(around.max_frame);
         }
         config
-    }
-
-    fn requires(config: &NdpConfig) -> SwitchRequirements {
-        SwitchRequirements {
-            trim: Some(config.trim),
-            ..SwitchRequirements::default()
-        }
-    }
-
-    fn idle(acted: &Acted) -> Option<&'static str> {
-        (acted.trims == 0).then_some("NDP trimmed no packet")
     }
 }
