@@ -42,6 +42,16 @@ pub trait Scheme {
     }
 }
 
+/// A type that has a configuration. Every [`Scheme`] is one.
+pub trait Configured {
+    /// The configuration.
+    type Config: Clone + Debug + PartialEq + Send + Sync;
+}
+
+impl<S: Scheme> Configured for S {
+    type Config = S::Config;
+}
+
 impl<C> Word<C> {
     /// Creates the value that selects a scheme.
     pub(crate) const fn of<S: Scheme>(configure: fn(&Values) -> Result<C, Conflict>) -> Self {

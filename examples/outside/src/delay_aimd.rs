@@ -5,9 +5,10 @@
 //! target the window grows by `step` per round trip. Above the target it shrinks to `keep` of its
 //! size, at most once per round trip.
 
-use dataplane::cc::{Control, Feedback, PathInfo, Scheme, floor_window};
+use dataplane::cc::{Control, Feedback, PathInfo, floor_window};
 use dataplane::param::{Conflict, Param};
 use dataplane::params;
+use dataplane::scheme::Scheme;
 use dataplane::units::{NS, Time};
 
 params! {
@@ -38,6 +39,7 @@ impl Scheme for DelayAimd {
     const TITLE: &'static str = "Delay AIMD";
     const ABOUT: &'static str = "A window follows the time that packets spend in queues.";
     type Params = Config;
+    type Config = Config;
 
     fn configure(params: Config) -> Result<Config, Conflict> {
         Ok(params)
@@ -46,8 +48,6 @@ impl Scheme for DelayAimd {
 
 /// The functions that the NIC calls.
 impl Control for DelayAimd {
-    type Config = Config;
-
     /// Creates the state of a flow. Its first window is one bandwidth-delay product.
     fn new(_config: &Config, path: &PathInfo, _now: Time) -> Self {
         Self {

@@ -2,10 +2,11 @@
 //! switches permitted in its packet's marks, and each notice of a switch lowers the window. Below
 //! one packet the flow is paced. The rules are in `specs/bolt.md`.
 
-use super::{Ack, Control, Feedback, PathInfo, Scheme, Sent};
+use super::{Ack, Control, Feedback, PathInfo, Sent};
 use crate::packet::{Notice, ramp};
 use crate::param::{Conflict, Param};
 use crate::properties::{Properties, Property};
+use crate::scheme::Scheme;
 use crate::units::Time;
 
 crate::params! {
@@ -62,6 +63,7 @@ impl Scheme for Bolt {
     const ABOUT: &'static str =
         "Switches permit increases of a window by packets, and their notices decrease it.";
     type Params = SenderConfig;
+    type Config = SenderConfig;
     const PROVIDES: Properties = Properties::of(&[Property::ReadsNotices]);
 
     fn configure(config: SenderConfig) -> Result<SenderConfig, Conflict> {
@@ -77,8 +79,6 @@ impl Scheme for Bolt {
 }
 
 impl Control for Bolt {
-    type Config = SenderConfig;
-
     // BOLT-10: a window of one BDP
     fn new(config: &SenderConfig, path: &PathInfo, now: Time) -> Self {
         let mut flow = Self {

@@ -9,11 +9,11 @@
 //! change the rate are skipped, so a long silence costs no more than the ticks up to line rate.
 
 use super::{
-    ARITHMETIC, Arithmetic, Control, Feedback, Limit, Notification, PathInfo, Scheme, WINDOW,
-    floor_window,
+    ARITHMETIC, Arithmetic, Control, Feedback, Limit, Notification, PathInfo, WINDOW, floor_window,
 };
 use crate::param::{Conflict, InNetwork, MAX_SIZE_BYTES, Param};
 use crate::properties::{Properties, Property, Rule};
+use crate::scheme::Scheme;
 use crate::units::{NEVER, Time};
 
 crate::words! {
@@ -147,6 +147,7 @@ impl Scheme for Dcqcn {
     const ABOUT: &'static str =
         "A rate that notifications of marked packets cut, and timers raise again.";
     type Params = DcqcnConfig;
+    type Config = DcqcnConfig;
     // DCQCN-21, DCQCN-22
     const PROVIDES: Properties =
         Properties::of(&[Property::ReadsEcn, Property::ReadsCnps, Property::Scannable]);
@@ -169,28 +170,9 @@ impl Scheme for Dcqcn {
                 "set dcqcn.reaction = \"sampled\", dcqcn.byte_counter = \"off\" and dcqcn.alpha_start = 1";
         }
     }
-
-    fn whole_rates(config: &DcqcnConfig) -> Option<bool> {
-        Some(config.arithmetic == Arithmetic::Integer)
-    }
-
-    // NS3-23
-    fn notification(config: &DcqcnConfig) -> Option<Notification> {
-        Some(match config.cnp_bytes {
-            None => Notification::OnAck,
-            Some(bytes) => Notification::Frames {
-                interval_ps: config.cnp_interval_ps,
-                bytes,
-                cycle: config.cnp_cycle,
-                control: config.cnp_class == CnpClass::Control,
-            },
-        })
-    }
 }
 
 impl Control for Dcqcn {
-    type Config = DcqcnConfig;
-
     /// Creates a flow that starts at line rate.
     fn new(config: &DcqcnConfig, path: &PathInfo, _now: Time) -> Self {
         Self {
@@ -276,6 +258,23 @@ impl Control for Dcqcn {
         } else {
             NEVER
         }
+    }
+
+    fn whole_rates(config: &DcqcnConfig) -> Option<bool> {
+        Some(config.arithmetic == Arithmetic::Integer)
+    }
+
+    // NS3-23
+    fn notification(config: &DcqcnConfig) -> Option<Notification> {
+        Some(match config.cnp_bytes {
+            None => Notification::OnAck,
+            Some(bytes) => Notification::Frames {
+                interval_ps: config.cnp_interval_ps,
+                bytes,
+                cycle: config.cnp_cycle,
+                control: config.cnp_class == CnpClass::Control,
+            },
+        })
     }
 }
 

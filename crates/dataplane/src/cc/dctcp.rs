@@ -1,9 +1,10 @@
 //! DCTCP's sender: the window shrinks by half of the share of marked bytes (rules in
 //! `specs/dctcp.md`).
 
-use super::{ARITHMETIC, Ack, Arithmetic, Control, Feedback, PathInfo, Scheme, floor_window};
+use super::{ARITHMETIC, Ack, Arithmetic, Control, Feedback, PathInfo, floor_window};
 use crate::param::{Conflict, Param};
 use crate::properties::{Properties, Property, Rule};
+use crate::scheme::Scheme;
 use crate::units::Time;
 
 crate::params! {
@@ -59,6 +60,7 @@ impl Scheme for Dctcp {
     const TITLE: &'static str = "DCTCP";
     const ABOUT: &'static str = "A window that shrinks by half of the share of marked bytes.";
     type Params = DctcpConfig;
+    type Config = DctcpConfig;
     // DCTCP-13, DCTCP-14
     const PROVIDES: Properties = Properties::of(&[Property::ReadsEcn, Property::Scannable]);
 
@@ -76,15 +78,9 @@ impl Scheme for Dctcp {
                 "DCTCP with whole rates starts at line rate", "set dctcp.slow_start = false";
         }
     }
-
-    fn whole_rates(config: &DctcpConfig) -> Option<bool> {
-        Some(config.arithmetic == Arithmetic::Integer)
-    }
 }
 
 impl Control for Dctcp {
-    type Config = DctcpConfig;
-
     /// Creates a flow whose first window is one BDP, or that begins in slow start.
     fn new(config: &DctcpConfig, path: &PathInfo, _now: Time) -> Self {
         let most = most_bytes(path);
@@ -134,6 +130,10 @@ impl Control for Dctcp {
         } else {
             u64::MAX // DCTCP-15: no limit of the bytes in flight
         }
+    }
+
+    fn whole_rates(config: &DctcpConfig) -> Option<bool> {
+        Some(config.arithmetic == Arithmetic::Integer)
     }
 }
 

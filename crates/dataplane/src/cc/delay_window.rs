@@ -4,8 +4,9 @@
 //!
 //! The rules are in `specs/bfc.md`.
 
-use super::{Control, Feedback, PathInfo, Scheme, floor_window};
+use super::{Control, Feedback, PathInfo, floor_window};
 use crate::param::{Conflict, Param};
+use crate::scheme::Scheme;
 use crate::units::Time;
 
 crate::params! {
@@ -35,6 +36,7 @@ impl Scheme for DelayWindow {
     const ABOUT: &'static str =
         "A window that keeps the round trip near a target far above the base.";
     type Params = DelayWindowConfig;
+    type Config = DelayWindowConfig;
 
     fn configure(config: DelayWindowConfig) -> Result<DelayWindowConfig, Conflict> {
         Ok(config)
@@ -42,8 +44,6 @@ impl Scheme for DelayWindow {
 }
 
 impl Control for DelayWindow {
-    type Config = DelayWindowConfig;
-
     /// Creates a flow whose first window is one BDP.
     // BFC-34: parameters of the delay window
     fn new(config: &DelayWindowConfig, path: &PathInfo, _now: Time) -> Self {

@@ -1,9 +1,10 @@
 //! A constant window: a flow sends at the rate of its port while fewer bytes than the window are in
 //! flight.
 
-use super::{Control, Feedback, PathInfo, Scheme};
+use super::{Control, Feedback, PathInfo};
 use crate::param::{Conflict, MAX_SIZE_BYTES, Param};
 use crate::properties::{Properties, Property};
+use crate::scheme::Scheme;
 use crate::units::Time;
 
 crate::params! {
@@ -28,6 +29,7 @@ impl Scheme for FixedWindow {
     const ABOUT: &'static str =
         "A flow sends as fast as its port while fewer bytes than a fixed window are in flight.";
     type Params = FixedWindowConfig;
+    type Config = FixedWindowConfig;
     const PROVIDES: Properties = Properties::of(&[Property::Scannable]);
 
     fn configure(config: FixedWindowConfig) -> Result<FixedWindowConfig, Conflict> {
@@ -36,8 +38,6 @@ impl Scheme for FixedWindow {
 }
 
 impl Control for FixedWindow {
-    type Config = FixedWindowConfig;
-
     fn new(config: &FixedWindowConfig, path: &PathInfo, _now: Time) -> Self {
         Self {
             window_bytes: config.window.unwrap_or(path.bdp_bytes as u64).max(1),

@@ -13,10 +13,11 @@ mod fixed;
 mod reciprocals;
 mod registers;
 
-use super::{ADDITIVE_INCREASE, Ack, Control, Feedback, Increase, PathInfo, Scheme, floor_window};
+use super::{ADDITIVE_INCREASE, Ack, Control, Feedback, Increase, PathInfo, floor_window};
 use crate::int::{Counter, IntFormat, IntHop, MAX_HOPS, Telemetry};
 use crate::param::{Conflict, Field, Param, Value};
 use crate::properties::{Properties, Property, Rule};
+use crate::scheme::Scheme;
 use crate::units::Time;
 use registers::Registers;
 
@@ -194,6 +195,7 @@ impl Scheme for Hpcc {
         "A window from the telemetry of the fullest link of the path (Algorithm 1).";
     // HPCC-21, HPCC-22
     type Params = HpccConfig;
+    type Config = HpccConfig;
     const PROVIDES: Properties = Properties::of(&[Property::ReadsInt, Property::Scannable]);
 
     fn configure(config: HpccConfig) -> Result<HpccConfig, Conflict> {
@@ -210,19 +212,6 @@ impl Scheme for Hpcc {
             ));
         }
         Ok(config)
-    }
-
-    fn whole_rates(config: &HpccConfig) -> Option<bool> {
-        Some(config.arithmetic == Arithmetic::Integer)
-    }
-
-    fn counter(config: &HpccConfig) -> Counter {
-        config.counted
-    }
-
-    fn with_telemetry(mut config: HpccConfig, format: IntFormat) -> HpccConfig {
-        config.format = format;
-        config
     }
 
     // NS3-60, HPCC-41
@@ -252,8 +241,6 @@ impl Scheme for Hpcc {
 }
 
 impl Control for Hpcc {
-    type Config = HpccConfig;
-
     /// Creates a flow that starts at line rate.
     fn new(config: &HpccConfig, path: &PathInfo, _now: Time) -> Self {
         // HPCC-05: first window and rate
@@ -311,6 +298,19 @@ impl Control for Hpcc {
     #[inline]
     fn window(&mut self, _config: &HpccConfig, _path: &PathInfo, _now: Time) -> u64 {
         floor_window(self.window_bytes) // HPCC-06: limit of the bytes in flight
+    }
+
+    fn whole_rates(config: &HpccConfig) -> Option<bool> {
+        Some(config.arithmetic == Arithmetic::Integer)
+    }
+
+    fn counter(config: &HpccConfig) -> Counter {
+        config.counted
+    }
+
+    fn with_telemetry(mut config: HpccConfig, format: IntFormat) -> HpccConfig {
+        config.format = format;
+        config
     }
 }
 

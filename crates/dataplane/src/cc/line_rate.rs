@@ -1,8 +1,9 @@
 //! No congestion control: a flow sends at the rate of its port, without a window.
 
-use super::{Control, Feedback, PathInfo, Scheme};
+use super::{Control, Feedback, PathInfo};
 use crate::param::Conflict;
 use crate::properties::{Properties, Property};
+use crate::scheme::Scheme;
 use crate::units::Time;
 
 crate::params! {
@@ -20,6 +21,7 @@ impl Scheme for LineRate {
     const TITLE: &'static str = "line rate";
     const ABOUT: &'static str = "A flow sends as fast as its port, without a window.";
     type Params = LineRateConfig;
+    type Config = LineRateConfig;
     const PROVIDES: Properties = Properties::of(&[
         Property::IgnoresPath,
         Property::Unlimited,
@@ -32,8 +34,6 @@ impl Scheme for LineRate {
 }
 
 impl Control for LineRate {
-    type Config = LineRateConfig;
-
     fn new(_config: &LineRateConfig, _path: &PathInfo, _now: Time) -> Self {
         Self
     }

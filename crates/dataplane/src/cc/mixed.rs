@@ -4,6 +4,7 @@
 //! its flows need less memory.
 
 use super::{Control, ControlConfig, Feedback, OutsideFlow, PathInfo, Sent, controls};
+use crate::scheme::Configured;
 use crate::units::Time;
 
 /// The congestion control of each traffic class. Classes beyond the last entry use the last entry.
@@ -60,9 +61,11 @@ macro_rules! define {
             };
         }
 
-        impl Control for Mixed {
+        impl Configured for Mixed {
             type Config = PerClass;
+        }
 
+        impl Control for Mixed {
             fn new(config: &PerClass, path: &PathInfo, now: Time) -> Self {
                 match config.of(path.class) {
                     $(ControlConfig::$name(own) => {
@@ -106,4 +109,4 @@ macro_rules! define {
         }
     };
 }
-controls!(define);
+controls! { define }

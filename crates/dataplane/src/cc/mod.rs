@@ -23,40 +23,37 @@ use std::fmt::Debug;
 
 use crate::added::List;
 use crate::int::{Counter, IntFormat};
-use crate::param::{Conflict, Field, Kind, MAX_RATE_BPS, Param, Params, Value, Values, Word};
+use crate::param::{Field, Kind, MAX_RATE_BPS, Param, Params, Value, Word};
 use crate::properties::{Choice, Finding, Properties, Property, Rule};
+use crate::scheme::{Configured, Scheme, axis};
 use crate::units::{NEVER, Time};
 pub use feedback::{Ack, Feedback, Loss, Sent};
 pub use mixed::{Mixed, PerClass};
 pub use outside::OutsideControl;
-pub(crate) use outside::OutsideFlow;
+pub(crate) use outside::{Declared, OutsideFlow};
 
-/// Calls the macro `$then` with the list of all controls: type and module. A new control is a
-/// module and a line of this list.
-macro_rules! controls {
-    ($then:ident) => {
-        $then! {
-            LineRate(line_rate),
-            FixedWindow(fixed_window),
-            Hpcc(hpcc),
-            Dcqcn(dcqcn),
-            Timely(timely),
-            Dctcp(dctcp),
-            DelayWindow(delay_window),
-            Swift(swift),
-            PowerTcp(powertcp),
-            ThetaPowerTcp(theta_powertcp),
-            Bolt(bolt),
-        }
-    };
+axis! {
+    /// The configuration of one of the controls.
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum ControlConfig, CONTROLS, of!, controls! {
+        LineRate(line_rate),
+        FixedWindow(fixed_window),
+        Hpcc(hpcc),
+        Dcqcn(dcqcn),
+        Timely(timely),
+        Dctcp(dctcp),
+        DelayWindow(delay_window),
+        Swift(swift),
+        PowerTcp(powertcp),
+        ThetaPowerTcp(theta_powertcp),
+        Bolt(bolt),
+    }
+    outside OutsideControl;
 }
 pub(crate) use controls;
 
 /// The congestion control of one flow.
-pub trait Control: Debug + Send + Sized + 'static {
-    /// The parameters of the scheme.
-    type Config: Clone + Debug + PartialEq + Send + Sync;
-
+pub trait Control: Configured + Debug + Send + Sized + 'static {
     /// Creates the control of a flow that starts at `now`.
     fn new(config: &Self::Config, path: &PathInfo, now: Time) -> Self;
 
@@ -99,26 +96,6 @@ pub trait Control: Debug + Send + Sized + 'static {
     fn rises_ps(&self, _config: &Self::Config, _path: &PathInfo) -> Time {
         NEVER
     }
-}
-
-/// Declaration of a control. Reading, checks and documents of scenarios are derived from it.
-pub trait Scheme: Control {
-    /// Value in scenarios that selects it, and name of the table of its parameters.
-    const NAME: &'static str;
-    /// Name in messages and documents.
-    const TITLE: &'static str;
-    /// Description, one sentence.
-    const ABOUT: &'static str;
-    /// Parameters ([`params!`](crate::params)). They can also be the configuration.
-    type Params: Params;
-    /// Properties of the control that other choices depend on, such as [`Property::ReadsEcn`].
-    const PROVIDES: Properties = Properties::NONE;
-
-    /// Returns the configuration for values of its parameters.
-    ///
-    /// # Errors
-    /// Values that contradict each other.
-    fn configure(params: Self::Params) -> Result<Self::Config, Conflict>;
 
     /// Returns how receivers notify senders of ECN marks; `None`: they do not.
     fn notification(_config: &Self::Config) -> Option<Notification> {
@@ -139,12 +116,6 @@ pub trait Scheme: Control {
     /// Returns the configuration changed for telemetry of this format.
     fn with_telemetry(config: Self::Config, _format: IntFormat) -> Self::Config {
         config
-    }
-
-    /// Returns the rules about combinations with other choices of a scenario, in addition to those
-    /// that follow from [`Self::PROVIDES`].
-    fn rules(_config: &Self::Config) -> Vec<Rule> {
-        Vec::new()
     }
 }
 
@@ -353,38 +324,6 @@ pub fn floor_window(bytes: f64) -> u64 {
 
 macro_rules! define {
     ($($name:ident($module:ident),)*) => {
-        /// The configuration of one of the controls.
-        #[derive(Clone, Debug, PartialEq)]
-        pub enum ControlConfig {
-            $(
-                #[doc = concat!("Configuration of [`", stringify!($name), "`](", stringify!($module), "::", stringify!($name), ").")]
-                $name(<$module::$name as Control>::Config),
-            )*
-            /// Configuration of a control from another crate.
-            Outside(OutsideControl),
-        }
-
-        /// All controls of this crate, in the order of the list.
-        pub const CONTROLS: &[Word<ControlConfig>] = &[$(
-            word::<$module::$name>(|values| {
-                let params = <$module::$name as Scheme>::Params::read(values);
-                $module::$name::configure(params).map(ControlConfig::$name)
-            }),
-        )*];
-
-        /// Calls a function of the scheme of a configuration.
-        macro_rules! scheme_of {
-            ($of:expr, $Scheme:ident($config:ident) => $call:expr, $outside:expr) => {
-                match $of {
-                    $(ControlConfig::$name($config) => {
-                        type $Scheme = $module::$name;
-                        $call
-                    })*
-                    ControlConfig::Outside($config) => $outside,
-                }
-            };
-        }
-
         impl ControlConfig {
             /// Returns the configuration changed for telemetry of this format.
             #[must_use]
@@ -411,39 +350,39 @@ macro_rules! define {
         )*
     };
 }
-controls!(define);
+controls! { define }
 
 impl ControlConfig {
     /// Returns the name of the control in sentences.
     #[must_use]
     pub fn title(&self) -> &'static str {
-        scheme_of!(self, Of(config) => { let _ = config; Of::TITLE }, config.title)
+        of!(self, Of(_config) => Of::TITLE, Self::Outside(config) => config.title)
     }
 
     /// Returns how receivers notify senders of ECN marks; `None`: they do not.
     #[must_use]
     pub fn notification(&self) -> Option<Notification> {
-        scheme_of!(self, Of(config) => Of::notification(config), config.notification)
+        of!(self, Of(config) => Of::notification(config), Self::Outside(config) => config.notification)
     }
 
     /// Returns true if the control computes with whole bits per second, false if with real numbers;
     /// `None`: the scheme has no such option.
     #[must_use]
     pub fn whole_rates(&self) -> Option<bool> {
-        scheme_of!(self, Of(config) => Of::whole_rates(config), config.whole_rates)
+        of!(self, Of(config) => Of::whole_rates(config), Self::Outside(config) => config.whole_rates)
     }
 
     /// Returns which bytes switches count in the telemetry that the control reads.
     #[must_use]
     pub fn counter(&self) -> Counter {
-        scheme_of!(self, Of(config) => Of::counter(config), config.counter())
+        of!(self, Of(config) => Of::counter(config), Self::Outside(config) => config.counter())
     }
 }
 
 impl Choice for ControlConfig {
     fn provides(&self) -> Properties {
         use Property::{CnpFrames, CnpsWithData, ReadsInt, ReadsSentBytes};
-        let own = scheme_of!(self, Of(config) => { let _ = config; Of::PROVIDES }, config.provides);
+        let own = of!(self, Of(_config) => Of::PROVIDES, Self::Outside(config) => config.provides);
         let (is_frame, is_data) = match self.notification() {
             Some(Notification::Frames { control, .. }) => (true, !control),
             _ => (false, false),
@@ -462,7 +401,7 @@ impl Choice for ControlConfig {
 
     fn rules(&self) -> Vec<Rule> {
         let (own, title) = (self.provides(), self.title());
-        let mut rules = scheme_of!(self, Of(config) => Of::rules(config), config.rules.clone());
+        let mut rules = of!(self, Of(config) => Of::rules(config), Self::Outside(config) => config.rules.clone());
         if own.has(Property::ReadsEcn) {
             rules.extend(crate::rules! {
                 wrong ["control", "signal"] without [MarksEcn]:
@@ -495,10 +434,11 @@ impl Choice for ControlConfig {
             });
         }
         if self.whole_rates() == Some(true) {
-            let keys = scheme_of!(self, Of(config) => {
-                let _ = config;
-                const { &["nic", "control", Of::NAME] }
-            }, config.whole_rates_keys);
+            let keys = of!(
+                self,
+                Of(_config) => const { &["nic", "control", Of::NAME] },
+                Self::Outside(config) => config.whole_rates_keys
+            );
             rules.push(Rule::new(whole_rates(keys), &[], &[Property::ScanArbiter]));
         }
         rules
@@ -515,13 +455,6 @@ pub(crate) fn whole_rates(keys: &'static [&'static str]) -> Finding {
     )
 }
 
-/// Returns a control of this crate as a value of the key `control`.
-const fn word<C: Scheme>(
-    configure: fn(&Values) -> Result<ControlConfig, Conflict>,
-) -> Word<ControlConfig> {
-    Word::new(C::NAME, C::Params::PARAMS, configure).titled(C::TITLE, C::ABOUT)
-}
-
 /// A control of this crate, for which a NIC can be compiled.
 pub(crate) trait Listed: Control {
     /// Returns the parameters of this control from the configuration.
@@ -531,8 +464,8 @@ pub(crate) trait Listed: Control {
 static LIST: List<Word<ControlConfig>> = List::new(CONTROLS);
 
 /// Adds a control from another crate, for [`add_control`](crate::outside::add_control).
-pub(crate) fn add<C: Scheme>() {
-    let declared = word::<C>(|values| {
+pub(crate) fn add<C: Declared>() {
+    let declared = Word::of::<C>(|values| {
         let own = C::configure(C::Params::read(values))?;
         Ok(ControlConfig::Outside(OutsideControl::new::<C>(own)))
     });

@@ -3,11 +3,21 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use super::{Control, ControlConfig, Feedback, Listed, Notification, PathInfo, Scheme, Sent};
+use super::{Control, ControlConfig, Feedback, Listed, Notification, PathInfo, Sent};
 use crate::added::AnyEq;
+use crate::declaration::Around;
 use crate::int::{Counter, IntFormat};
 use crate::properties::{Properties, Rule};
+use crate::scheme::{Configured, Scheme};
 use crate::units::Time;
+
+/// A control that can be added: its hooks and its declaration have the same configuration.
+pub(crate) trait Declared: Control + Scheme<Config = <Self as Configured>::Config> {}
+
+impl<C: Control + Scheme<Config = <C as Configured>::Config>> Declared for C {}
+
+/// The configuration of `C`.
+type ConfigOf<C> = <C as Configured>::Config;
 
 /// The configuration of a congestion control from another crate.
 #[derive(Clone, Debug)]
@@ -35,7 +45,7 @@ impl PartialEq for OutsideControl {
 }
 
 impl OutsideControl {
-    pub(super) fn new<C: Scheme>(config: C::Config) -> Self {
+    pub(super) fn new<C: Declared>(config: ConfigOf<C>) -> Self {
         Self {
             title: C::TITLE,
             provides: C::PROVIDES,
@@ -54,6 +64,10 @@ impl OutsideControl {
     pub(crate) fn with_telemetry(self, format: IntFormat) -> Self {
         self.own.with_telemetry(format)
     }
+
+    pub(super) fn complete(self, around: &Around) -> Self {
+        self.own.complete(around)
+    }
 }
 
 /// Configuration of any congestion control from another crate, used as a trait object.
@@ -61,19 +75,20 @@ trait AnyConfig: AnyEq + Debug + Send + Sync {
     fn start(&self, path: &PathInfo, now: Time) -> Box<dyn AnyControl>;
     fn counter(&self) -> Counter;
     fn with_telemetry(&self, format: IntFormat) -> OutsideControl;
+    fn complete(&self, around: &Around) -> OutsideControl;
 }
 
 /// Configuration of the control `C`.
 #[derive(Debug)]
-struct Own<C: Scheme>(Arc<C::Config>);
+struct Own<C: Declared>(Arc<ConfigOf<C>>);
 
-impl<C: Scheme> PartialEq for Own<C> {
+impl<C: Declared> PartialEq for Own<C> {
     fn eq(&self, other: &Self) -> bool {
         self.0 == other.0
     }
 }
 
-impl<C: Scheme> AnyConfig for Own<C> {
+impl<C: Declared> AnyConfig for Own<C> {
     fn start(&self, path: &PathInfo, now: Time) -> Box<dyn AnyControl> {
         Box::new(Flow {
             control: C::new(&self.0, path, now),
@@ -86,7 +101,11 @@ impl<C: Scheme> AnyConfig for Own<C> {
     }
 
     fn with_telemetry(&self, format: IntFormat) -> OutsideControl {
-        OutsideControl::new::<C>(C::with_telemetry(C::Config::clone(&self.0), format))
+        OutsideControl::new::<C>(C::with_telemetry(ConfigOf::<C>::clone(&self.0), format))
+    }
+
+    fn complete(&self, around: &Around) -> OutsideControl {
+        OutsideControl::new::<C>(C::complete(ConfigOf::<C>::clone(&self.0), around))
     }
 }
 
@@ -102,12 +121,12 @@ trait AnyControl: Debug + Send {
 
 /// A flow and its configuration.
 #[derive(Debug)]
-struct Flow<C: Scheme> {
+struct Flow<C: Declared> {
     control: C,
-    config: Arc<C::Config>,
+    config: Arc<ConfigOf<C>>,
 }
 
-impl<C: Scheme> AnyControl for Flow<C> {
+impl<C: Declared> AnyControl for Flow<C> {
     fn on_feedback(&mut self, path: &PathInfo, now: Time, feedback: &Feedback<'_>) {
         self.control.on_feedback(&self.config, path, now, feedback);
     }
@@ -137,9 +156,11 @@ impl<C: Scheme> AnyControl for Flow<C> {
 #[derive(Debug)]
 pub struct OutsideFlow(Box<dyn AnyControl>);
 
-impl Control for OutsideFlow {
+impl Configured for OutsideFlow {
     type Config = OutsideControl;
+}
 
+impl Control for OutsideFlow {
     fn new(config: &OutsideControl, path: &PathInfo, now: Time) -> Self {
         Self(config.own.start(path, now))
     }

@@ -4,10 +4,11 @@
 //! The first half of this file is shared with θ-PowerTCP, which computes the power from round trips
 //! (`theta_powertcp.rs`).
 
-use super::{ADDITIVE_INCREASE, Control, Feedback, Increase, PathInfo, Scheme, floor_window};
+use super::{ADDITIVE_INCREASE, Control, Feedback, Increase, PathInfo, floor_window};
 use crate::int::{IntFormat, IntHop, MAX_HOPS, Telemetry};
 use crate::param::{Conflict, Param};
 use crate::properties::{Properties, Property};
+use crate::scheme::Scheme;
 use crate::units::Time;
 
 crate::params! {
@@ -257,20 +258,15 @@ impl Scheme for PowerTcp {
     const ABOUT: &'static str =
         "A window that follows the power of the path's fullest link, read from telemetry.";
     type Params = Self::Config;
+    type Config = PowerTcpConfig;
     const PROVIDES: Properties = Properties::of(&[Property::ReadsInt]);
 
     fn configure(config: PowerTcpConfig) -> Result<PowerTcpConfig, Conflict> {
         Ok(config)
     }
-
-    fn with_telemetry(config: PowerTcpConfig, format: IntFormat) -> PowerTcpConfig {
-        PowerTcpConfig { format, ..config }
-    }
 }
 
 impl Control for PowerTcp {
-    type Config = PowerTcpConfig;
-
     fn new(_config: &PowerTcpConfig, path: &PathInfo, _now: Time) -> Self {
         let window = PowerWindow::new(path);
         Self {
@@ -328,6 +324,10 @@ impl Control for PowerTcp {
     #[inline]
     fn window(&mut self, _config: &PowerTcpConfig, _path: &PathInfo, _now: Time) -> u64 {
         floor_window(self.window.bytes)
+    }
+
+    fn with_telemetry(config: PowerTcpConfig, format: IntFormat) -> PowerTcpConfig {
+        PowerTcpConfig { format, ..config }
     }
 }
 

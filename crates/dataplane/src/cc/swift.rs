@@ -2,9 +2,10 @@
 //! other the delay in hosts. The smaller window is used. Below one packet the flow is paced (rules
 //! in `specs/swift.md`).
 
-use super::{Ack, Control, Feedback, Loss, PathInfo, Scheme};
+use super::{Ack, Control, Feedback, Loss, PathInfo};
 use crate::param::{Conflict, InNetwork, Param};
 use crate::properties::{Properties, Property};
+use crate::scheme::Scheme;
 use crate::units::{Time, US};
 
 crate::params! {
@@ -166,6 +167,7 @@ impl Scheme for Swift {
     const TITLE: &'static str = "Swift";
     const ABOUT: &'static str = "Two windows, for the delays in the network and in hosts; below one packet flows are paced.";
     type Params = SwiftConfig;
+    type Config = SwiftConfig;
     const PROVIDES: Properties = Properties::of(&[Property::ReadsHops]);
 
     fn configure(config: SwiftConfig) -> Result<SwiftConfig, Conflict> {
@@ -188,8 +190,6 @@ impl Scheme for Swift {
 }
 
 impl Control for Swift {
-    type Config = SwiftConfig;
-
     fn new(config: &SwiftConfig, path: &PathInfo, _now: Time) -> Self {
         let bdp = path.initial_window_bytes() / f64::from(path.mtu);
         let first = config.initial_cwnd.unwrap_or(bdp); // SWIFT-12: first window

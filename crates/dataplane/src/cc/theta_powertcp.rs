@@ -2,8 +2,9 @@
 //! trips and their gradient (rules in `specs/powertcp.md`).
 
 use super::powertcp::{Measured, PowerConfig, PowerWindow};
-use super::{Ack, Control, Feedback, PathInfo, Scheme, floor_window};
+use super::{Ack, Control, Feedback, PathInfo, floor_window};
 use crate::param::Conflict;
+use crate::scheme::Scheme;
 use crate::units::Time;
 
 /// State of one flow.
@@ -30,6 +31,7 @@ impl Scheme for ThetaPowerTcp {
     const ABOUT: &'static str =
         "A window that follows the power of the path, taken from round trips and their gradient.";
     type Params = PowerConfig;
+    type Config = PowerConfig;
 
     fn configure(config: PowerConfig) -> Result<PowerConfig, Conflict> {
         Ok(config)
@@ -37,8 +39,6 @@ impl Scheme for ThetaPowerTcp {
 }
 
 impl Control for ThetaPowerTcp {
-    type Config = PowerConfig;
-
     fn new(_config: &PowerConfig, path: &PathInfo, _now: Time) -> Self {
         Self {
             window: PowerWindow::new(path),

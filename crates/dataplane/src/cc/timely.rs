@@ -1,11 +1,10 @@
 //! TIMELY's sender: the rate follows the slope of the round-trip time (rules in
 //! `specs/timely.md`).
 
-use super::{
-    ARITHMETIC, Arithmetic, Control, Feedback, Limit, PathInfo, Scheme, WINDOW, floor_window,
-};
+use super::{ARITHMETIC, Arithmetic, Control, Feedback, Limit, PathInfo, WINDOW, floor_window};
 use crate::param::{Conflict, InNetwork, Param};
 use crate::properties::{Properties, Property, Rule};
+use crate::scheme::Scheme;
 use crate::units::{Time, US};
 
 crate::params! {
@@ -55,12 +54,13 @@ crate::params! {
 }
 
 crate::words! {
-    /// How TIMELY changes the rate between its two thresholds.
+    /// How TIMELY changes the rate while the round trip is between the thresholds `t_low` and
+    /// `t_high`. The gradient is the smoothed change between round trips, divided by `min_rtt`.
     pub enum Gradient {
         /// By the sign and size of the gradient (TIMELY paper).
         Original = "original",
-        /// By an increase and a pull towards a reference round trip, weighted by the gradient ("ECN
-        /// or Delay" paper).
+        /// By the sum of an additive increase and a decrease that is proportional to the distance
+        /// from a reference round trip. The gradient decides the weights ("ECN or Delay" paper).
         Patched = "patched",
     }
 }
@@ -112,6 +112,7 @@ impl Scheme for Timely {
     const TITLE: &'static str = "TIMELY";
     const ABOUT: &'static str = "A rate that follows the slope of the round-trip time.";
     type Params = TimelyConfig;
+    type Config = TimelyConfig;
     // TIMELY-15, TIMELY-16
     const PROVIDES: Properties = Properties::of(&[Property::Scannable]);
 
@@ -137,15 +138,9 @@ impl Scheme for Timely {
                 "TIMELY with whole rates has the original band", "set timely.gradient = \"original\"";
         }
     }
-
-    fn whole_rates(config: &TimelyConfig) -> Option<bool> {
-        Some(config.arithmetic == Arithmetic::Integer)
-    }
 }
 
 impl Control for Timely {
-    type Config = TimelyConfig;
-
     /// Creates a flow that starts at line rate.
     fn new(_config: &TimelyConfig, path: &PathInfo, _now: Time) -> Self {
         Self {
@@ -194,6 +189,10 @@ impl Control for Timely {
                 floor_window(path.initial_window_bytes() * (self.rate_bps / path.line_bps)) // TIMELY-14
             }
         }
+    }
+
+    fn whole_rates(config: &TimelyConfig) -> Option<bool> {
+        Some(config.arithmetic == Arithmetic::Integer)
     }
 }
 

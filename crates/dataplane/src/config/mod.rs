@@ -12,6 +12,7 @@ use crate::cc::whole_rates;
 pub use crate::cc::{ControlConfig, PerClass};
 use crate::classes::ClassSet;
 pub use crate::classes::MAX_CLASSES;
+use crate::declaration::Around;
 pub use crate::int::IntConfig;
 use crate::int::IntFormat;
 use crate::link::LinkConfig;
@@ -134,6 +135,21 @@ impl Sending {
             Self::Control(control) => std::slice::from_ref(control),
             Self::PerClass(controls) | Self::Paired(controls) => controls.all(),
             Self::Transport(_) => &[],
+        }
+    }
+
+    /// Completes the configuration with facts about the network.
+    #[must_use]
+    pub fn complete(self, around: &Around) -> Self {
+        let all = |controls: PerClass| {
+            let completed = controls.all().iter().map(|of| of.clone().complete(around));
+            PerClass::new(&completed.collect::<Vec<_>>())
+        };
+        match self {
+            Self::Control(control) => Self::Control(control.complete(around)),
+            Self::PerClass(controls) => Self::PerClass(all(controls)),
+            Self::Paired(controls) => Self::Paired(all(controls)),
+            Self::Transport(transport) => Self::Transport(transport.complete(around)),
         }
     }
 

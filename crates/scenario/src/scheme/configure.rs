@@ -1,7 +1,7 @@
 //! Completes the configuration of a scheme with the values that depend on the network.
 
 use super::{QueuesPer, SchemeConfig, SchemeSpec};
-use dataplane::config::{Accounting, Admission, MAX_CLASSES, NicConfig, Sending, TransportConfig};
+use dataplane::config::{Accounting, Admission, MAX_CLASSES, NicConfig, TransportConfig};
 use dataplane::declaration::Around;
 use dataplane::switch::{DATA_CLASS, SwitchConfig};
 use fabric::engine::SwitchesAt;
@@ -20,7 +20,7 @@ impl SchemeSpec {
             switch: self.switch(around),
             switch_at: SwitchesAt::default(),
             nic: NicConfig {
-                control: self.sending(around),
+                control: self.nic.control.clone().complete(around),
                 recovery: self.nic.recovery.complete(around),
                 spray: self.nic.spray.map(|spray| spray.complete(around)),
                 ..self.nic.clone()
@@ -38,7 +38,7 @@ impl SchemeSpec {
         let classes = config.classes.len() + usize::from(around.max_class);
         let data = config.classes[usize::from(DATA_CLASS)];
         config.classes.resize(classes.min(MAX_CLASSES), data);
-        let sending = self.sending(around);
+        let sending = self.nic.control.clone().complete(around);
         let levels = sending.transport().map_or(1, TransportConfig::levels);
         let queues = self.data_queues(around.max_class);
         config.classify = config.classify.complete(queues, self.queues, levels);
@@ -75,12 +75,5 @@ impl SchemeSpec {
         let data = data_queues.saturating_mul(u16::from(max_class) + 1);
         let of_switch = data.saturating_add(u16::from(DATA_CLASS));
         of_switch.max(self.nic.queues)
-    }
-
-    fn sending(&self, around: &Around) -> Sending {
-        match &self.nic.control {
-            Sending::Transport(transport) => transport.complete(around).into(),
-            control => control.clone(),
-        }
     }
 }

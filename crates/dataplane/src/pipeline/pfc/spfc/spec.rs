@@ -83,8 +83,8 @@ crate::params! {
         /// A port that was never paused can become a victim port, or only after its first resume.
         unpaused: Unpaused = Param::word("unpaused", Unpaused::WORDS)
             .default("\"resumed\"", "PRE-122", "a port without any pause may be a victim port, our choice"),
-        /// A resumed port can become a victim port at the end of the interval, or at once if this
-        /// or the last interval has enough departures.
+        /// When a resumed port can become a victim port: at the end of the current interval, or at
+        /// once if its departures in the current or the previous interval reach the threshold.
         after_resume: ChangeAt = Param::word("after_resume", ChangeAt::WORDS)
             .default("\"interval\"", "PRE-122", "a resume only ends the reset (SPFC paper V-A)"),
         /// Additional memory that all victim ports share; `"buffer"`: size of the buffer,

@@ -89,8 +89,9 @@ struct Change {
     held: Held,
 }
 
-/// Class changes of a host's port. A change is stored once for all flows of the port. The account
-/// of a flow applies new changes before its next use.
+/// Changes of the reason why each class of a host's port cannot send. A change is stored once for
+/// all flows of the port. Before the account of a flow is used, it applies the changes that were
+/// stored since its last use.
 #[derive(Clone, Debug, Default)]
 struct HostPort {
     changes: Vec<Change>,

@@ -124,8 +124,8 @@ impl Queue {
         self.forgotten + self.changes.len() as u32
     }
 
-    /// Returns the obstacle changes since a packet joined the queue, when the queue had had
-    /// `changes` of them.
+    /// Returns the obstacle changes of the queue after the first `changes` ones. This is the number
+    /// that [`Self::join`] returned for a packet, so the result is the changes since it joined.
     fn since(&self, changes: u32) -> impl Iterator<Item = &Change> {
         self.changes.range((changes - self.forgotten) as usize..)
     }
