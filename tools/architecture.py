@@ -62,7 +62,7 @@ class Box(NamedTuple):
 
 
 def box(axes: Axes, place: Box, title: str, about: str = "", colour: str = CRATE) -> Box:
-    """Draw a box with its name on top and what it does below."""
+    """Draw a box with a title and, below it, the description ``about``; return its place."""
     axes.add_patch(
         FancyBboxPatch(
             (place.x, place.y),
@@ -109,7 +109,7 @@ def arrow(
 
 
 def crates(axes: Axes) -> Box:
-    """Draw the crates around the dataplane, and return that of the simulated network."""
+    """Draw the crates around the dataplane, and return the box of the crate ``fabric``."""
     scenario = box(
         axes,
         Box(190, 540, 180, 72),
@@ -139,7 +139,7 @@ def crates(axes: Axes) -> Box:
 
 
 def dataplane(axes: Axes) -> None:
-    """Draw the path of a packet from sender to receiver, and what schemes supply."""
+    """Draw the path of a packet from sender to receiver, and the parts that schemes supply."""
     box(axes, Box(20, 20, 970, 350), "dataplane")
     axes.text(
         505,
@@ -224,7 +224,7 @@ def dataplane(axes: Axes) -> None:
 
 
 def draw() -> str:
-    """Return the picture as SVG; the same on every machine."""
+    """Return the picture as SVG. The text is the same on every machine."""
     with matplotlib.rc_context(
         {"svg.fonttype": "none", "svg.hashsalt": "backwater", "font.family": "sans-serif"}
     ):

@@ -4,15 +4,15 @@
     python3 tools/distributions.py POINTS_DIR OUT_DIR
 
 POINTS_DIR holds one `NAME.csv` per distribution with the columns `bytes,cdf`. A short distribution
-is written by its points. A long one is drawn anew with at most 64 points, chosen by dynamic
-programming, such that the mean stays within 0.1 % and every percentile (1 to 99, and 99.9) within
-1 % or one byte:
+is written with its own points. A long one is approximated by at most 64 points, which dynamic
+programming chooses. The mean differs by at most 0.1 %. Every percentile (1 to 99, and 99.9) differs
+by at most 1 % or one byte. There are two kinds of approximation:
 
-- as *steps* where few sizes carry the percentiles: neighbouring sizes are merged into one that
-  keeps their mean;
-- as *lines* where hundreds of fine steps are as good as a curve, which 64 steps could not follow.
+- *steps*, if few sizes determine the percentiles. Neighbouring sizes are merged into one size with
+  the same mean.
+- *lines*, if the distribution has hundreds of small steps, which 64 steps cannot approximate.
 
-The script checks what it wrote and fails if a bound is broken.
+The script checks the result and fails if it exceeds a bound.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ BFC = "prateshg/BFC_NS3_NSDI2022, ns3-backpressure/mix"
 
 @dataclass
 class Entry:
-    """One distribution to write: where its points are and what is known of it."""
+    """A distribution to write: the file with its points, its name, and facts about its origin."""
 
     points: str
     name: str
@@ -290,14 +290,17 @@ ENTRIES = [
 
 
 def read_points(path: Path) -> Points:
-    """Read the points of a file, sorted."""
+    """Read the points of a file in their order, without the heading."""
     with path.open() as file:
         rows = list(csv.reader(file))[1:]
     return [(int(float(size)), float(cdf)) for size, cdf in rows]
 
 
 def tidy(points: Points, mode: str) -> Points:
-    """Leave out the points that carry nothing."""
+    """Remove points that do not change the distribution.
+
+    These are steps without flows, and all but the last of the points with the share 0.
+    """
     if mode == "step":
         return [p for i, p in enumerate(points) if p[1] > (points[i - 1][1] if i else 0.0)]
     start = max((i for i, p in enumerate(points) if p[1] == 0.0), default=0)
@@ -305,7 +308,7 @@ def tidy(points: Points, mode: str) -> Points:
 
 
 def mean(points: Points, mode: str) -> float:
-    """Return the mean in bytes, exact for the mode."""
+    """Return the exact mean in bytes. ``mode`` is ``step`` or ``linear``."""
     total = points[0][0] * points[0][1]
     for (s0, c0), (s1, c1) in pairwise(points):
         total += (c1 - c0) * (s1 if mode == "step" else (s0 + s1) / 2)
@@ -322,14 +325,18 @@ def quantile(points: Points, mode: str, u: float) -> float:
 
 
 def tolerance(size: float, share: float, byte: float = 0.9) -> float:
-    """Return how many bytes a percentile may move: a share of the size, or about a byte."""
+    """Return by how many bytes a percentile may differ: a share of the size, at least ``byte``."""
     return max(share * size, byte)
 
 
 def cheapest_path(
     nodes: int, edges_into: Callable[[int], Iterable[tuple[int, float]]], limit: int
 ) -> list[int] | None:
-    """Return the path from the first to the last node of at most `limit` nodes and least cost."""
+    """Return the cheapest path from the first to the last node with at most ``limit`` nodes.
+
+    ``edges_into(j)`` yields each edge to node j as its start and its cost. None is returned if
+    there is no such path.
+    """
     best: list[dict[int, tuple[float, int | None]]] = [{0: (0.0, None)}]
     best += [{} for _ in range(nodes - 1)]
     for j in range(1, nodes):
@@ -350,7 +357,11 @@ def cheapest_path(
 
 
 def draw_steps(points: Points, share: float) -> Points | None:
-    """Return at most MAX_POINTS steps; each stands for a run of the original's, at their mean."""
+    """Approximate a distribution by at most MAX_POINTS steps; return None if this is impossible.
+
+    Each step replaces consecutive steps of the original and has their mean size. ``share`` is the
+    relative tolerance of percentiles.
+    """
     sizes, cdf = [p[0] for p in points], [0.0] + [p[1] for p in points]
     moment, square = [0.0], [0.0]
     for k, size in enumerate(sizes):
@@ -382,7 +393,7 @@ def draw_steps(points: Points, share: float) -> Points | None:
             if sizes[i] * 4 < sizes[j - 1]:
                 return
             if j == len(sizes) and size != sizes[-1]:
-                continue  # the largest size stays
+                continue  # Keep the largest size.
             mass = cdf[j] - cdf[i]
             spread = square[j] - square[i] - 2 * size * (moment[j] - moment[i]) + size * size * mass
             yield i, spread / (size * size) + (size - size_of(i, j)) ** 2 * mass / average**2
@@ -391,7 +402,8 @@ def draw_steps(points: Points, share: float) -> Points | None:
     if not path:
         return None
     drawn = [(chosen[i, j], cdf[j]) for i, j in pairwise(path)]
-    # What rounding and the tolerances changed of the mean goes into the tail, whose sizes are free.
+    # Rounding and tolerances changed the mean. Correct it by scaling the sizes in the tail, because
+    # no percentile restricts them.
     tail = [k for k in range(1, len(drawn) - 1) if drawn[k - 1][1] >= 0.999]
     weight = sum(drawn[k][0] * (drawn[k][1] - drawn[k - 1][1]) for k in tail)
     scale = 1 + (average - mean(drawn, "step")) / weight
@@ -427,7 +439,7 @@ FAR = [-0.1, -0.06, -0.03, -0.01, 0.0, 0.01, 0.03]
 
 
 def bytes_below(points: Points, mode: str) -> Callable[[float], float]:
-    """Return the integral of the quantile function from 0 to p, as a function of p."""
+    """Return a function of p: the integral of the quantile function from 0 to p, in bytes."""
     cdf = [c for _, c in points]
     sums = [points[0][0] * cdf[0]]
     for (s0, c0), (s1, c1) in pairwise(points):
@@ -445,7 +457,10 @@ def bytes_below(points: Points, mode: str) -> Callable[[float], float]:
 
 
 def line_nodes(points: Points, mode: str, share: float) -> list[tuple[float, int]]:
-    """Return where a line may turn: at and between the percentiles, at or beside the quantile."""
+    """Return candidates (share, size) for the knots of an approximation by lines.
+
+    They are at and between the percentiles. Their sizes are equal or close to the quantile.
+    """
     finest = points[-1][1] - points[-2][1]
     extra = [p + d for p in PERCENTILES[:-1] for d in (0.001, 0.005, 0.008)]
     cuts = sorted(set(PERCENTILES + extra + [t for t in TAIL if 1 - t > finest]))
@@ -461,7 +476,10 @@ def line_nodes(points: Points, mode: str, share: float) -> list[tuple[float, int
 
 
 def draw_lines(points: Points, mode: str, share: float) -> Points | None:
-    """Return at most MAX_POINTS knots of a line through the quantiles."""
+    """Approximate a distribution by lines between at most MAX_POINTS knots; None if impossible.
+
+    ``share`` is the relative tolerance of percentiles.
+    """
     nodes = line_nodes(points, mode, share)
     shares = sorted(
         {i / 500 for i in range(1, 500)} | {1 - 10 ** (-k / 20) for k in range(40, 110)}
@@ -523,7 +541,7 @@ def draw_lines(points: Points, mode: str, share: float) -> Points | None:
 
 
 def keep_mean(drawn: Points, points: Points, mode: str) -> Points:
-    """Move inner knots until the mean is the original's, as far as percentiles allow."""
+    """Move inner knots until the mean equals that of the original, as far as percentiles allow."""
     goal = mean(points, mode)
     wanted = [(p, quantile(points, mode, p)) for p in PERCENTILES]
 
@@ -555,7 +573,7 @@ def keep_mean(drawn: Points, points: Points, mode: str) -> Points:
 
 
 def failures(drawn: Points, drawn_mode: str, points: Points, mode: str) -> list[str]:
-    """Say what is wrong with a distribution drawn anew."""
+    """Return the errors of an approximation: its mean, the order of sizes, and percentiles."""
     wrong = []
     off = mean(drawn, drawn_mode) / mean(points, mode) - 1
     if abs(off) > 0.001:
@@ -570,7 +588,7 @@ def failures(drawn: Points, drawn_mode: str, points: Points, mode: str) -> list[
 
 
 def draw(entry: Entry, points: Points) -> tuple[Points, str]:
-    """Return the points to write, and their mode."""
+    """Return the points to write for an entry, and their mode. Exit if no approximation fits."""
     if entry.draw == "points":
         return points, entry.mode
     mode = "step" if entry.draw == "steps" else "linear"

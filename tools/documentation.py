@@ -2,8 +2,8 @@
 
 README.md becomes the first page. specs/, CHANGELOG.md and CONTRIBUTING.md get pages. The pages on
 commands, tables and built-in names are generated from the program. Documents link to files and
-folders of the repository, so that these links work without the site, too. Here they become links
-between pages; a link to a file without a page becomes its text.
+folders of the repository, so that these links also work without the site. This module converts
+them to links between pages. A link to a file without a page is replaced by its text.
 
 The site also has each page as Markdown, ``llms.txt`` with links to all of them, and
 ``backwater.schema.json``, the JSON Schema of scenarios.
@@ -37,7 +37,7 @@ _FENCE = re.compile(r"^(```.*?^```$)", re.MULTILINE | re.DOTALL)
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Add the pages."""
+    """Add the pages that are not files in docs/."""
     from mkdocs.structure.files import File
 
     def add(place: str, text: str) -> None:
@@ -51,7 +51,7 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_config(config: Any) -> Any:
-    """List the rules in the navigation, and let notebooks find the package."""
+    """Add the files of rules to the navigation, and set PYTHONPATH for notebooks."""
     rules = [{"Overview": "specs/index.md"}]
     rules += [{_title(source): place} for place, source in WHOLE_FILES.items() if "specs/" in place]
     for section in config["nav"]:
@@ -64,7 +64,7 @@ def on_config(config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
-    """Turn links between files of the repository into links between pages."""
+    """Convert links between files of the repository to links between pages."""
     place = page.file.src_uri
     source = WHOLE_FILES.get(place, f"docs/{place}")
 
@@ -85,14 +85,17 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
 
 
 def on_nav(nav: Any, config: Any, files: Any) -> Any:
-    """Keep the navigation for ``llms.txt``."""
+    """Store the navigation, from which :func:`on_post_build` makes ``llms.txt``."""
     global _navigation
     _navigation = nav
     return nav
 
 
 def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
-    """Write the page as Markdown, too; lead links of notebooks to pages; simplify names."""
+    """Write the page as Markdown; return its HTML with the links of notebooks converted.
+
+    References such as ``:func:`backwater.run``` in docstrings are shown as short names.
+    """
     html = re.sub(r":(?:func|class|mod|meth|data):<code>~?(?:[\w.]+\.)?(\w+)</code>", _name, html)
     target = Path(page.file.abs_dest_path).with_suffix(".md")
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -103,7 +106,7 @@ def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
 
 
 def on_post_build(config: Any) -> None:
-    """Write ``llms.txt``, the Markdown of all pages in order, and the JSON Schema of scenarios."""
+    """Write ``llms.txt``, which links to the Markdown of all pages, and the JSON Schema."""
     from backwater.scenario import schema
 
     site = Path(config["site_dir"])
@@ -136,7 +139,7 @@ def _markdown_of(page: Any) -> str:
 
 
 def as_markdown(page: Any, html: str) -> str:
-    """Return a page as Markdown, whose links lead to pages that are Markdown, too."""
+    """Return a page as Markdown. Its links lead to the Markdown of other pages."""
     if page.file.src_uri.endswith(".ipynb"):
         from nbconvert import MarkdownExporter
 
@@ -153,7 +156,7 @@ def as_markdown(page: Any, html: str) -> str:
 
 
 def notebook_links(html: str) -> str:
-    """Lead a notebook's links to pages: mkdocs sees no Markdown there, and leaves them alone."""
+    """Convert links of a notebook to links to pages. mkdocs converts only links in Markdown."""
     return re.sub(r'(href="(?![a-z]+:)[^"#]*)\.(?:md|ipynb)(?=["#])', r"\1.html", html)
 
 
@@ -162,7 +165,7 @@ def _name(match: re.Match[str]) -> str:
 
 
 def _place_of(repository: str) -> str | None:
-    """Return the place in the site of a file of the repository, if it has one."""
+    """Return the page of a file or folder of the repository, as its path in the site, or None."""
     for place, source in (WHOLE_FILES | MADE_FROM).items():
         if source == repository:
             return place
@@ -179,7 +182,7 @@ def _title(source: str) -> str:
 
 
 def commands() -> str:
-    """Write the help of every command."""
+    """Return a page with the help of every command, as Markdown."""
     import click
 
     from backwater.cli import app
@@ -198,7 +201,7 @@ def commands() -> str:
 
 
 def run_tables() -> str:
-    """Describe the tables of a run."""
+    """Return a page that describes the tables of a run, as Markdown."""
     from backwater.scenario import catalogue
 
     lines = [
@@ -219,7 +222,7 @@ def run_tables() -> str:
 
 
 def built_in() -> str:
-    """List schemes, workloads and topologies."""
+    """Return a page that lists schemes, workloads and topologies, as Markdown."""
     from backwater._base.units import bytes_text
     from backwater.scenario import catalogue
 
@@ -238,7 +241,7 @@ def built_in() -> str:
 
 
 def rules() -> str:
-    """List the files of rules with their titles and numbers of rules."""
+    """Return a page that lists the files of rules, with their titles and numbers of rules."""
     lines = [
         "# Rules",
         "",
@@ -258,7 +261,7 @@ def rules() -> str:
 
 
 def gallery() -> str:
-    """Show all figures with the number of their claims that hold."""
+    """Return a page that shows all figures, each with the number of its claims that hold."""
     lines = ["# Figures", ""]
     lines += [
         "Every figure of the papers on HPCC, BFC, Floodgate and SPFC that a simulator can "
@@ -287,7 +290,7 @@ _PAPERS = {
 
 
 def _as_in_the_paper(path: Path) -> tuple[bool, str]:
-    """Put the paper's figures and tables before our own."""
+    """Return a sort key that puts figures and tables of a paper before our own figures."""
     return not path.stem.startswith(("fig", "table")), path.stem
 
 
@@ -307,7 +310,7 @@ def _card(paper: str, path: Path) -> str:
 
 
 def _anchor(heading: str) -> str:
-    """Return the anchor of a heading as the toc of Python-Markdown makes it."""
+    """Return the anchor of a heading in the site, as Python-Markdown's extension toc forms it."""
     from markdown.extensions.toc import slugify
 
     return str(slugify(heading, "-"))

@@ -1,4 +1,4 @@
-"""Prints every number of the front page (README.md), and compares it with what is written there.
+"""Prints every number of the front page (README.md), and compares it with the text of the page.
 
 ``make front-page`` runs it, after the results that it reads: the comparison of ``make demo``, and
 the same scenario with five seeds.
@@ -32,10 +32,10 @@ class Number:
     label: str
     value: str
     pattern: str
-    """Where it is in README.md: the group of this regular expression."""
+    """Regular expression that finds the number in README.md as its first group."""
 
     def written(self, text: str) -> list[str]:
-        """Return the number as it is written, at each of its places."""
+        """Return the number as ``text`` has it, for each place where ``pattern`` matches."""
         return [match.group(1) for match in re.finditer(self.pattern, re.sub(r"\s+", " ", text))]
 
 
@@ -108,7 +108,7 @@ def of_results(comparison: Path, campaign: Path) -> list[Number]:
 
 
 def main() -> None:
-    """Print the numbers, and fail if README.md has another one."""
+    """Print the numbers, and exit with status 1 if README.md has another value for one."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     numbers = [*of_files(), *of_results(Path(sys.argv[1]), Path(sys.argv[2]))]
     failed = False

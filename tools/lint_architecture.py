@@ -73,7 +73,7 @@ def code(crate: str) -> dict[str, str]:
 
 
 def _paths_with(pattern: str, *crates: str) -> Iterator[str]:
-    """Yield the paths whose code has a pattern."""
+    """Yield the paths of sources of crates (default: all) whose code matches a pattern."""
     for crate in crates or sorted(CRATE_NAMES):
         yield from (path for path, text in code(crate).items() if re.search(pattern, text))
 
@@ -197,7 +197,7 @@ def schemes_named(text: str) -> set[str]:
 
 
 def homes(path: str) -> set[str]:
-    """Return the schemes to whose files a path belongs: a part of it has the scheme's name.
+    """Return the schemes whose own file or folder a path is: a part of it has the scheme's name.
 
     >>> homes("dataplane/src/hop/floodgate/voq.rs"), homes("dataplane/src/ns3/hpcc_hops.rs")
     ({'floodgate'}, {'hpcc'})

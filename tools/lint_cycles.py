@@ -35,7 +35,7 @@ def use_paths(tree: str) -> list[str]:
 
 
 class Imports:
-    """What the modules of a crate import from each other."""
+    """The imports between the modules of a crate."""
 
     USE = re.compile(r"^\s*(?:pub(?:\([^)]*\))?\s+)?use\s+([^;]+);", re.MULTILINE)
     PATH = re.compile(r"\b(?:crate|super)(?:::\w+)+")
@@ -47,7 +47,7 @@ class Imports:
             module: [p for tree in self.USE.findall(text) for p in use_paths(tree)]
             for module, text in texts.items()
         }
-        # The names that a module has by importing them, each with its path.
+        # For each module, the names that it imports, with their paths.
         self.names: dict[Module, dict[str, str]] = {
             module: {
                 re.split(r" as |::", path)[-1].strip(): path.partition(" as ")[0] for path in paths
@@ -62,7 +62,7 @@ class Imports:
             self.edges[module] = {to for to in found if to is not None and to != module}
 
     def resolve(self, at: Module, path: str, depth: int = 0) -> Module | None:
-        """Return the module in which a path of module ``at`` ends; None: it is in another crate.
+        """Return the module that a path in module ``at`` refers to; None if in another crate.
 
         A name that a module imports leads to its definition, so that no cycle hides
         behind a parent that re-exports names.
@@ -131,7 +131,7 @@ class Imports:
 
 
 def imports_of(sources: dict[str, str]) -> Imports:
-    """Return the imports of some modules of a crate, for the examples below."""
+    """Return the imports of modules, given by name and text. The doctests below call it."""
     return Imports({f"x/src/{name}.rs": text for name, text in {"lib": "", **sources}.items()})
 
 

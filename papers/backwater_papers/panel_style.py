@@ -66,7 +66,7 @@ def prepare(axes: Axes, panel: Panel) -> None:
 
 
 def finish(axes: Axes, panel: Panel) -> None:
-    """Set the ticks after a panel is drawn."""
+    """Set the ticks of the axes after a panel is drawn, and label a panel that has no data."""
     scales = ((axes.xaxis, panel.x_scale), (axes.yaxis, panel.y_scale))
     for axis, scale in scales:
         if scale == "log":
@@ -79,7 +79,7 @@ def finish(axes: Axes, panel: Panel) -> None:
 
 
 def draw_legends(picture: Picture) -> None:
-    """Draw the legends below the panels; one legend is enough if all panels have the same."""
+    """Draw a legend below each panel, or a single one if all panels have the same entries."""
     entries = [(axes, *axes.get_legend_handles_labels()) for axes in picture.axes]
     entries = [entry for entry in entries if 0 < len(entry[2]) <= _LEGEND_ENTRIES]
     look: dict[str, Any] = {"fontsize": 7.5, "frameon": False, "labelcolor": INK}
@@ -116,7 +116,7 @@ def separate(picture: Picture) -> None:
 
 
 def _crowded(axes: Axes) -> list[Text]:
-    """Return the labels below an axis that begin before the ones to the left of them have ended."""
+    """Return the tick labels of the horizontal axis that overlap the label on their left."""
     low, high = sorted(axes.get_xlim())
     labels = [label for label in axes.get_xticklabels() if low <= label.get_position()[0] <= high]
     seen = [label for label in labels if label.get_visible() and label.get_text()]
@@ -125,13 +125,13 @@ def _crowded(axes: Axes) -> list[Text]:
 
 
 def _seen(handle: object, label: str) -> tuple[str, str]:
-    """Return what a reader sees of an entry: name and colour."""
+    """Return the label and the colour of a legend entry, to compare it with other entries."""
     colour = getattr(handle, "get_color", None) or getattr(handle, "get_facecolor", None)
     return label, str(colour() if colour else handle)
 
 
 def line_style(style: Style) -> dict[str, Any]:
-    """Return the arguments of a line."""
+    """Return the arguments with which matplotlib draws a line in a style."""
     return {"color": style.colour, "linestyle": style.line, "linewidth": 1.4}
 
 
@@ -141,7 +141,7 @@ def outline() -> list[Any]:
 
 
 def draw_marks(axes: Axes, marks: Sequence[Mark], x: Unit | None, y: Unit | None) -> None:
-    """Draw values of the paper as lines, or as points if x and y are known."""
+    """Draw values that the paper reports: as a point if x and y are known, else as a line."""
     faint: dict[str, Any] = {"color": MUTED, "alpha": 0.55}
     look: dict[str, Any] = {
         "color": MUTED,

@@ -27,7 +27,7 @@ def _pauses_of(source: Source, run: RunFiles) -> polars.DataFrame:
 
 
 def pauses(source: Source, run: RunFiles) -> Samples:
-    """Return the length of each pause within the window."""
+    """Return the duration of each pause, in ps. Only the part within the window counts."""
     low, high = window_of(source, run)
     table = _pauses_of(source, run)
     begin = np.maximum(table["from_ps"].to_numpy().astype(float), low)
@@ -36,7 +36,7 @@ def pauses(source: Source, run: RunFiles) -> Samples:
 
 
 def paused(source: Source, run: RunFiles) -> Samples:
-    """Return the share of time that the ports were paused."""
+    """Return the share of the window during which the chosen ports were paused (mean of ports)."""
     import polars as pl
 
     low, high = window_of(source, run)
@@ -74,7 +74,7 @@ def pause_frames(source: Source, run: RunFiles) -> Samples:
 
 
 def pause_levels(source: Source, run: RunFiles) -> Samples:
-    """Return the bytes counted for an ingress each time that it sent a pause frame."""
+    """Return the buffered bytes of an ingress port at each pause frame that it sent."""
     import polars as pl
 
     table = recorded(run, "pause_causes")
@@ -86,7 +86,7 @@ def pause_levels(source: Source, run: RunFiles) -> Samples:
 
 
 def ingress(source: Source, run: RunFiles) -> Lines:
-    """Sample the bytes counted for ingress ports and, with `threshold`, the PFC threshold."""
+    """Sample the buffered bytes of ingress ports and, if requested, their PFC threshold."""
     columns = {"bytes": "bytes"}
     if source.threshold:
         columns["threshold_bytes"] = "X_off"
@@ -94,7 +94,7 @@ def ingress(source: Source, run: RunFiles) -> Lines:
 
 
 def ingress_threshold(source: Source, run: RunFiles) -> Lines:
-    """Sample the PFC threshold of ingress ports."""
+    """Sample the PFC threshold of ingress ports, in bytes."""
     return _ingress(source, run, {"threshold_bytes": ""})
 
 
@@ -109,10 +109,11 @@ def _ingress(source: Source, run: RunFiles, columns: dict[str, str]) -> Lines:
 
 
 def paused_cycles(source: Source, run: RunFiles) -> Samples:
-    """Return the start of the first cycle of ports that PFC paused together for `lasting_ps`.
+    """Return the time, in ps, from which PFC first paused all ports of a cycle for `lasting_ps`.
 
-    Each port of a cycle sends to the node of the next port. Two ports of a cycle are never the two
-    directions of one link. An open pause lasts for ever if the run ended in a deadlock.
+    There is no sample if no cycle occurred. Each port of a cycle sends to the node of the next
+    port. Two ports of a cycle are never the two directions of one link. An open pause lasts for
+    ever if the run ended in a deadlock.
     """
     import polars as pl
 
@@ -133,7 +134,7 @@ def paused_cycles(source: Source, run: RunFiles) -> Samples:
 
 
 def _closes(links: set[tuple[int, int]]) -> bool:
-    """Return true if some directed links form a cycle."""
+    """Return true if some of the directed links form a cycle of at least three nodes."""
     while links:
         left = {(a, b) for a, b in links if any(c == b and d != a for c, d in links)}
         if left == links:

@@ -47,7 +47,7 @@ def parse(written: object) -> Quantity | None:
 
 
 def text(value: float, dimension: Dimension) -> str:
-    """Write a number with its unit and about three digits."""
+    """Write a number (ps, bytes, bit/s, share) with a suitable unit and about three digits."""
     if math.isnan(value):
         return "no data"
     if math.isinf(value):
@@ -71,5 +71,5 @@ def text(value: float, dimension: Dimension) -> str:
 
 
 def digits(value: float) -> str:
-    """Return about three digits, without a power of ten for large numbers."""
+    """Write a number with about three significant digits; large numbers have no exponent."""
     return f"{value:.0f}" if abs(value) >= 999.5 else f"{value:.3g}"

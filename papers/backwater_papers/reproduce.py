@@ -29,7 +29,7 @@ Place = tuple[str, tuple[tuple[str, str], ...], int | None]
 
 
 class Results(Values):
-    """The runs of a figure, found by the labels of their axes."""
+    """Values of the measures of a figure, computed from the runs of the figure."""
 
     def __init__(
         self,
@@ -43,7 +43,10 @@ class Results(Values):
         self._runs = runs
 
     def runs(self, select: Selection) -> list[RunFiles]:
-        """Return the runs of all seeds of a case. Unselected axes have their first point."""
+        """Return the runs, one per seed, of the case that `select` describes.
+
+        `select` maps axes to labels. An axis that it omits has its first point.
+        """
         group = self.figure.group(select)
         tags = tuple(
             (axis.name, select[axis.name][0] if axis.name in select else axis.points[0].label)
@@ -53,7 +56,10 @@ class Results(Values):
         return [self._runs[group.name, tags, seed] for seed in seeds]
 
     def value(self, pick: Pick, seeds: int | None = None) -> Value:
-        """Return the value of a measure where each axis is at one point."""
+        """Return the value of `pick.measure` for the case that `pick.select` describes.
+
+        `seeds` limits the number of runs from which the value is computed.
+        """
         runs = [] if pick.measure.formula else self.runs(pick.select)[:seeds]
         return self.data.value(pick.measure, runs)
 
@@ -65,7 +71,7 @@ class Results(Values):
 def tasks(
     figure: Figure, size: Size = Size.USUAL, most_seeds: int | None = None
 ) -> dict[Place, Scenario]:
-    """Return the runs that a figure needs, with at most `most_seeds` seeds of each case."""
+    """Return the scenario of each run that a figure needs, with at most `most_seeds` per case."""
     from backwater.scenario import Scenario
 
     found = {}
@@ -95,7 +101,10 @@ class Reproduced:
 
 
 def finish(results: Results, out: Path, command: str) -> Reproduced:
-    """Judge the claims of a figure, draw it, and write both into a directory."""
+    """Judge the claims of a figure and draw it; write verdicts (JSON) and picture (PNG) into `out`.
+
+    Raises ``RunError`` if a file cannot be written.
+    """
     from backwater_papers.drawing import draw
 
     figure = results.figure
@@ -152,7 +161,7 @@ def _about(results: Results, verdicts: Iterable[Verdict], command: str) -> dict[
 
 
 def _size_text(figure: Figure, size: Size) -> str:
-    """Return the description of a size, or that of the usual size if it has none."""
+    """Return the text about a size of the runs; `figure.size` if the groups have no such text."""
     words = [group.scale(size).words for group in figure.groups]
     return "; ".join(dict.fromkeys(filter(None, words))) or figure.size
 
@@ -171,7 +180,7 @@ _TEXTS = ("place", "paper", "source", "was", "cause")
 
 
 def reword(figure: Figure, out: Path) -> None:
-    """Update the texts of a figure's results in a directory from its file.
+    """Update the texts in the results of a figure from its figure file, without a run.
 
     The description, causes and reasons can change without a run. Raises ``RunError`` if there are
     no results, or if the runs, the claims, their bounds or the texts of the picture have changed.
@@ -209,9 +218,10 @@ def outdated(figure: Figure, about: dict[str, Any]) -> str | None:
 
 
 def state(figure: Figure, out: Path) -> tuple[str, dict[str, int]]:
-    """Return the state of a figure's results in a directory, and the number of each verdict.
+    """Return the state of the results of a figure in a directory, and the number of each verdict.
 
-    Results from before the rule of judging are "estimated": they have no values per seed.
+    The state is "not run", "outdated", "current" or "estimated". Estimated results come from an
+    earlier version that did not store the values of single seeds.
     """
     try:
         about = json.loads((out / f"{figure.name}.json").read_text(encoding="utf-8"))

@@ -42,7 +42,7 @@ class Lines:
 
 
 def window_of(source: Source, run: RunFiles) -> tuple[float, float]:
-    """Return the window of a source, else the measured time, in ps."""
+    """Return begin and end, in ps, of the window of a source, or else of the measured time."""
     return source.window or (run.summary["measure_from_ps"], run.summary["measure_to_ps"])
 
 
@@ -52,7 +52,7 @@ def recorded(run: RunFiles, table: str) -> polars.DataFrame:
 
 
 def of_ports(source: Source, run: RunFiles, table: polars.DataFrame) -> polars.DataFrame:
-    """Return the rows of the chosen ports, with the port's name such as ``s0->h1``."""
+    """Return the rows of a table for the chosen ports, with `port_name` such as ``s0->h1``."""
     import polars as pl
 
     names = run.table("ports").select(

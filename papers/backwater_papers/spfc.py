@@ -1,4 +1,4 @@
-"""The flow model of SPFC: which ports its divisor K distinguishes (SPFC paper, IV-C and appendix).
+"""Flow model of SPFC: for which divisors K it detects victim ports (SPFC paper, IV-C and appendix).
 
 N burst ports send at line rate to a congested port. A victim port sends the share ``epsilon`` of
 its line rate to that port as well, and the rest to other ports. Rates are in units of the line rate
@@ -19,12 +19,12 @@ Numbers = TypeVar("Numbers", float, "Array")
 
 # SPFC-30
 def least_k(bursts: Numbers, epsilon: float) -> Numbers:
-    """Return the K above which the victim port is seen as one, Eq. 8 (right)."""
+    """Return the K above which SPFC detects the victim port as a victim, Eq. 8 (right)."""
     return (bursts + 1) / ((1 - epsilon) * (bursts + 1) + 1)
 
 
 def largest_k(bursts: Numbers) -> Numbers:
-    """Return the K below which burst ports do not count as victim ports, Eq. 8 (left)."""
+    """Return the K below which SPFC does not take burst ports for victims, Eq. 8 (left)."""
     return bursts + 1
 
 

@@ -96,9 +96,10 @@ def score(entries: Sequence[dict[str, Any]]) -> list[int]:
 def _counted(
     entries: Sequence[dict[str, Any]],
 ) -> Iterable[tuple[dict[str, Any], list[dict[str, Any]]]]:
-    """Yield each figure with the claims that count; a repeated point of a curve is left out.
+    """Yield each figure with those of its claims that the score counts.
 
-    The statements of a paper count. If the figures have none, all their claims do.
+    All points of curves count, each point once. The statements of the paper count. If the figures
+    have none, our own statements count.
     """
     stated = [c for entry in entries for c in entry["claims"] if not c["curve"]]
     sources = {"paper"} & {c["source"] for c in stated} or {"ours"}
@@ -136,7 +137,7 @@ def _section(entry: dict[str, Any], claims: list[dict[str, Any]], causes: set[st
 
 
 def _line(claim: dict[str, Any], causes: set[str]) -> str:
-    """Describe a claim. One that holds has numbers only if the paper gives some."""
+    """Return the line about a claim. A claim that holds has numbers only if the paper gives one."""
     line = f"- {cell(claim['text'])}: "
     if claim["verdict"] == HOLDS:
         ours = _first_case(claim).partition(" [")[0]

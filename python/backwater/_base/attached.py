@@ -14,6 +14,6 @@ PROVIDED: dict[str, str] = {}
 
 
 def provided(name: str) -> Any:
-    """Import the provider of a method."""
+    """Return the function or class that provides a method; import its module if necessary."""
     module, _, attribute = PROVIDED[name].partition(":")
     return getattr(import_module(module), attribute)

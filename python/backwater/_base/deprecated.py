@@ -6,5 +6,5 @@ import warnings
 
 
 def warn(old: str, new: str) -> None:
-    """Warn the caller of the calling function that a name was replaced."""
+    """Issue a ``DeprecationWarning`` for a replaced name, at the user's line three calls up."""
     warnings.warn(f"{old} is deprecated; use {new}", DeprecationWarning, stacklevel=4)

@@ -22,8 +22,9 @@ _HINTS = {
 
 
 def write_whole(path: Path, text: str, parents: bool = False) -> None:
-    """Write a text as :func:`whole` does. With ``parents`` missing directories are created.
+    """Write a text to a file, completely or not at all (see :func:`whole`).
 
+    With ``parents`` missing directories are created. Raises ``RunError`` if writing fails.
     A file that must survive a crash of the machine needs
     :func:`backwater._base.durable.write_durably` instead.
     """
@@ -60,7 +61,10 @@ def whole(path: Path, parents: bool = False) -> Iterator[Path]:
 
 @contextmanager
 def readable(path: Path | None = None, kind: type[RunError] = InputError) -> Iterator[None]:
-    """Raise an error with the path if a file cannot be read; by default the path that failed."""
+    """Convert an ``OSError`` of the body to an error of class ``kind`` that names the file.
+
+    The file is ``path``, or by default the file name in the ``OSError``.
+    """
     try:
         yield
     except OSError as error:

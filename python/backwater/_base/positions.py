@@ -57,14 +57,17 @@ def place_at(name: str, text: str, start: int, width: int = 1, first: int = 1) -
 
 
 def stated(message: str, place: Place | None) -> str:
-    """Return a message; it begins with the name of the place if that has no line."""
+    """Return a message. If the place has no line, the file and the part precede the message."""
     if place is None or place.line:
         return message
     return ": ".join(filter(None, (place.file, place.text, message)))
 
 
 def framed(severity: str, message: str, place: Place | None, hint: str | None) -> str:
-    """Return the text of a finding, with the line of its place."""
+    """Return an error, warning or note as text, with the line of the file and a mark below it.
+
+    Without a place, or if the place has no line, only the message and the hint are returned.
+    """
     lines = [f"{severity}: {stated(message, place)}"]
     room = " "
     if place is not None and place.line:

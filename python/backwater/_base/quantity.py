@@ -49,13 +49,13 @@ def parse(value: object) -> Quantity | None:
 
 
 def number(value: object) -> float | None:
-    """Return a value in its base unit, for axes of figures; ``None`` for other texts."""
+    """Convert a number or a text with a unit to its base unit; return ``None`` for other values."""
     quantity = parse(value)
     return None if quantity is None else float(quantity.value)
 
 
 def by_steps(first: Quantity, last: Quantity, steps: int, log: bool) -> list[object]:
-    """Return evenly spaced values from one to another, including both."""
+    """Return ``steps`` values from ``first`` to ``last``, both included, evenly or log-spaced."""
     if steps == 1:
         return [written(first.value, first)]
     values = []
@@ -73,7 +73,7 @@ def by_steps(first: Quantity, last: Quantity, steps: int, log: bool) -> list[obj
 
 
 def by_distance(first: Quantity, last: Quantity, distance: Quantity) -> list[object]:
-    """Return values at a fixed distance, including the last one if a step reaches it."""
+    """Return values from ``first`` on at a fixed distance, and ``last`` if a step reaches it."""
     count = int((last.value - first.value) / distance.value)
     return [written(first.value + i * distance.value, first) for i in range(count + 1)]
 
@@ -85,7 +85,7 @@ def _whole(value: Fraction, first: Quantity, last: Quantity) -> Fraction:
 
 
 def written(value: Fraction, like: Quantity) -> object:
-    """Write a value in the unit of another one, or in the base unit if this needs many digits."""
+    """Write a value in the unit of ``like``, or in the base unit if it has too many decimals."""
     if not like.unit:
         return int(value) if value.denominator == 1 else float(value)
     inside = value / like.scale

@@ -1,4 +1,4 @@
-"""Writes values as TOML: as Python has them, and rates and times with their units."""
+"""Writes Python values as TOML, and rates and times with their units."""
 
 from __future__ import annotations
 
@@ -69,5 +69,5 @@ def number(value: Decimal) -> Decimal:
 
 
 def one_line(text: str) -> str:
-    """Write text into a comment."""
+    """Return a text that fits into a one-line comment: unprintable characters become ``?``."""
     return "".join(c if c.isprintable() else "?" for c in text)

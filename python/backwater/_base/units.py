@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 ALMOST = 0.9995
-"""Values from here on are rounded up to 1, so that 999.9 KB are shown as 1 MB."""
+"""Smallest share of a unit that is shown in this unit, so that 999.9 KB are shown as 1 MB."""
 
 
 def number_text(value: float) -> str:

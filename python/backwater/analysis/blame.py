@@ -88,7 +88,7 @@ _NO_WAIT = ("nic_sending", "propagation", "serialisation")
 
 
 Slow = dict[str, dict[str, dict[str, Any]]]
-"""Rows about slow flows, by class and run."""
+"""Rows of :func:`slow`, by class of flows and by name of the run."""
 
 
 NAMED_LOSSES = 3
@@ -107,7 +107,7 @@ _LOST = {
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Dropped packets of a flow: the port or node, the cause, and the numbers."""
+    """Packets of a flow lost at one port or node: the place, the cause, and their numbers."""
 
     at: str
     cause: str
@@ -127,8 +127,8 @@ class Reason:
 
     ``at`` and ``root`` are ports, as ``node -> peer``, or None if the part has none. ``incast`` is
     the number of incast flows to the host behind ``root`` that were in flight at the same time.
-    ``lost`` lists the losses that a recovery repairs, or for which a timeout waits; the longer of
-    these two parts has them. It is None for other parts, or if losses were not recorded.
+    ``lost`` lists the losses of the flow. Only its longest recovery or timeout has this list. It is
+    None for all other parts, and if losses were not recorded.
     """
 
     part: str
@@ -368,7 +368,7 @@ def _counts(measured: pl.DataFrame) -> str:
 
 
 def explain(run: RunFiles, numbers: Sequence[int]) -> list[Explanation]:
-    """Return the explanations of these flows."""
+    """Return the delay breakdown of each flow in ``numbers``, in this order."""
     require(run)
     chosen = pl.col("flow").is_in(list(numbers))
     hops = run.table("blame_hops").filter(chosen)
@@ -430,7 +430,7 @@ def _waits(
     port: dict[tuple[int, int], str],
     lost: tuple[Loss, ...] | None,
 ) -> list[Reason]:
-    """Return the waits of one flow, port by port."""
+    """Return a reason for each wait of a flow, that is, for each of its rows in ``blame_hops``."""
     reasons = []
     rows = hops.to_dicts()
     repairs = [row for row in rows if row["part"] in ("nic_recovery", "nic_timeout")]

@@ -163,7 +163,7 @@ def by_class(run: RunFiles) -> pl.DataFrame:
 
 
 def by_role(run: RunFiles) -> pl.DataFrame:
-    """Return ports by role: ``role``, ``ports``, the fullest port in bytes, and mean waiting time.
+    """Return a row per role: number of ports, bytes in the fullest port, and mean waiting time.
 
     The waiting time is that of flows that are not part of an incast. It is present only if the run
     has ``[record] waiting``.
@@ -179,6 +179,6 @@ def by_role(run: RunFiles) -> pl.DataFrame:
 
 
 def port_bytes(ports: pl.DataFrame) -> pl.Expr:
-    """Return the maximum number of bytes that waited for a port, in its queues and in VOQs."""
+    """Return an expression for the maximum number of bytes that waited for a port, even in VOQs."""
     held = "max_port_bytes"
     return pl.col(held if held in ports.columns else "max_queue_bytes")

@@ -150,10 +150,10 @@ def critical_path(
 ) -> pl.DataFrame:
     """Return the messages on the critical path of a collective, first to last.
 
-    The last message is the one that its last rank received. If the collective ended with an ACK, it
-    is the message that this rank sent. ``collective`` is a row of ``run.collectives``. ``sent`` is
-    :func:`messages` of its workload, which saves time for many paths. Raises
-    :class:`~backwater.errors.InputError` if the run has no such workload.
+    The last message is the one that the last rank of the collective received. If the collective
+    ended with an ACK, it is the message that this rank sent. ``collective`` is a row of the table
+    ``collectives``. ``sent`` is :func:`messages` of its workload, which saves time for many paths.
+    Raises :class:`~backwater.errors.InputError` if the run has no such workload.
     """
     last = run.table("ranks").filter(workload=collective["workload"], rank=collective["last_rank"])
     if not last.height:
@@ -221,7 +221,7 @@ def _declared(resolved: str, workload: str) -> dict[str, Any]:
 
 
 def _parts(run: RunFiles, collective: dict[str, Any]) -> pl.DataFrame:
-    """Return the operations of ranks that form a collective, by its number in its group.
+    """Return the operations that form a collective, one per rank.
 
     Their kinds may differ if ranks count collectives in the order of their starts. If a file
     composes the collective of several operations, the first operation of each rank is returned.
@@ -268,7 +268,7 @@ def _ports(run: RunFiles) -> pl.DataFrame:
 
 
 def behind_own(run: RunFiles, sends: pl.DataFrame) -> dict[int, int]:
-    """Return how long messages waited for earlier messages of their queue pairs, in ps."""
+    """Return by flow how long, in ps, a message waited for earlier ones of its queue pair."""
     blame.require(run)
     mine = _queued(run).filter(pl.col("flow").is_in(sends["flow"].cast(pl.UInt32).to_list()))
     return dict(mine.iter_rows())
@@ -281,7 +281,7 @@ def _queued(run: RunFiles) -> pl.DataFrame:
 
 
 def shared(run: RunFiles, sends: pl.DataFrame) -> pl.DataFrame:
-    """Return the link of each message that it shared with most bytes of other flows.
+    """Return, for each message, the link that it shared with the most bytes of other flows.
 
     There is one row per message whose path met other flows: ``flow`` and ``port`` (``node ->
     peer``). ``others`` is the number of flows in flight on that link at the same time, and
@@ -375,7 +375,8 @@ def of_repeat(run: RunFiles, collectives: pl.DataFrame, repeat: int) -> pl.DataF
 def _repeat_lengths(run: RunFiles, workload: str) -> dict[int, int] | None:
     """Return the number of operations per repeat for each rank with operations.
 
-    None is returned if there is at most one repeat.
+    None is returned if there is at most one repeat, or if the operations of a rank are not a
+    multiple of the number of repeats.
     """
     declared = _declared(run.resolved, workload)
     count = declared.get("repeats") or _passes(declared.get("file"))
@@ -459,7 +460,11 @@ def _first(
     place: dict[tuple[int, int], int],
     sent: pl.DataFrame,
 ) -> dict[str, Any]:
-    """Return the operation at whose start the time of an operation on a critical path begins."""
+    """Return the operation at whose start the time of ``row`` on a critical path begins.
+
+    For a receive that waited, it is the send. For a collective, it is the part of the rank where
+    the critical path of the collective begins. Otherwise it is ``row`` itself.
+    """
     if row["instance"] is not None:
         begin_ps = _parts(run, row)["start_ps"].min()
         whole = row | {"last_rank": row["rank"], "start_ps": begin_ps}

@@ -24,7 +24,7 @@ Results of earlier versions lack them.
 """
 
 Held = tuple[int, int, int, int]
-"""Key of a pause: the paused node and port, the class, and its number for these."""
+"""Key of a pause: the paused node, port and class, and the number of the pause of this class."""
 
 
 def has_trees(run: RunFiles) -> bool:
@@ -151,7 +151,7 @@ def _tree_row(tree: _Tree, rate: dict[tuple[int, int], int], total: int) -> dict
 
 
 def _suppressed(tree: _Tree, rate: dict[tuple[int, int], int]) -> tuple[float, float]:
-    """Return the maximum and the mean of the sum of the rates of the ports that a tree pauses."""
+    """Return the maximum and the mean, over time, of the summed rate of paused ports, in bps."""
     # SPFC-43: suppressed rate of a tree, by a sweep over time
     steps = sorted(
         step
@@ -165,7 +165,10 @@ def _suppressed(tree: _Tree, rate: dict[tuple[int, int], int]) -> tuple[float, f
 
 
 def _effects(run: RunFiles) -> dict[Held, tuple[int, int]]:
-    """Return the begin and end of each pause."""
+    """Return the begin and end of each pause, in ps.
+
+    Raises :class:`~backwater.errors.InputError` if the run is of a version without pause numbers.
+    """
     table = run.table("pauses")
     if "number" not in table.columns:
         raise InputError(f"{run.path}: pauses have no numbers; repeat the run")

@@ -91,7 +91,7 @@ Run = Annotated[Path, Argument(metavar="RUN", help="Directory of a run.")]
 
 @dataclass
 class Given:
-    """The scenario of a command, with changes."""
+    """Options that name the scenario of a command and change its values."""
 
     scenario: Scenario
     scheme: Scheme = None
@@ -101,8 +101,9 @@ class Given:
     def load(self, capture: str | None = None) -> described.Scenario:
         """Return the scenario that the options describe.
 
-        ``capture`` has the links whose frames are captured. Refuses a change of the scheme together
-        with ``--scheme``, because the results would have the wrong name.
+        ``capture`` is the value of ``--capture``: the links whose frames are captured. Raises
+        ``ScenarioError`` if both ``--set`` and ``--scheme`` choose a scheme, because the results
+        would have the wrong name.
         """
         from backwater.scenario import Scenario
 
@@ -119,14 +120,14 @@ class Given:
 
 @dataclass
 class Profiled(Given):
-    """The scenario of a command that can imitate another simulator."""
+    """Options that name the scenario of a command which can imitate another simulator."""
 
     profile: Profile = None
 
 
 @dataclass
 class Ranked:
-    """A ranking of results."""
+    """Options that describe how results are ranked."""
 
     minimize: Minimize = None
     maximize: Maximize = None
@@ -140,7 +141,7 @@ class Ranked:
 
 @dataclass
 class Making:
-    """How several runs are made, and where their results go."""
+    """Options of runs: the directory of their results, and how many run at a time."""
 
     out: Out = None
     jobs: Jobs = None
@@ -150,7 +151,10 @@ class Making:
 
 
 def listed(text: str, option: str) -> list[str]:
-    """Return the names of an option's value, which has commas between them."""
+    """Split the comma-separated value of an option into names.
+
+    Raises ``BadParameter`` if a name is empty.
+    """
     names = [name.strip() for name in text.split(",")]
     if not all(names):
         raise BadParameter(
@@ -174,7 +178,7 @@ def seeds_of(text: str) -> list[int]:
 
 
 def refuse_schemes(scenario: described.Scenario, schemes: Sequence[str]) -> None:
-    """Refuse changes that replace the schemes of other options."""
+    """Raise ``ScenarioError`` if ``--set`` changes the scheme and ``schemes`` is not empty."""
     for override in scenario.overrides if schemes else ():
         key, _, value = override.partition("=")
         if key.strip() == "scheme.preset" or (key.strip() == "scheme" and "preset" in value):
@@ -185,10 +189,11 @@ def refuse_schemes(scenario: described.Scenario, schemes: Sequence[str]) -> None
 
 
 def warn(scenario: described.Scenario, schemes: Sequence[str | None]) -> set[str]:
-    """Print each warning once, with its schemes, the changes that are left out, and equal presets.
+    """Print the warnings about a scenario with each of the schemes.
 
-    Returns the messages of the warnings. Errors are not printed, because the run reports them in
-    more detail.
+    A warning that applies to several schemes is printed once. Further warnings are about changes
+    that are left out for a scheme, and about presets that are equal in this scenario. Errors are
+    not printed, because the run reports them in more detail. Returns the messages of the warnings.
     """
     from backwater.scenario.equal import equal_presets
 

@@ -299,7 +299,7 @@ _PLAIN: dict[type, click.ParamType[Any]] = {str: click.STRING, int: click.INT, f
 
 
 class _Required(click.types.StringParamType):
-    """A required text."""
+    """Type of a required text option; the error about a missing one has a hint."""
 
     def __init__(self, missing: str) -> None:
         self.missing = missing

@@ -97,7 +97,7 @@ def _given(workload: Path, overrides: list[str] | None) -> Path | Scenario:
 
 
 def _networks(given: Path | Scenario, networks: list[str]) -> tuple[list[str], list[str]]:
-    """Return the network of a workload, and a warning if it is assumed."""
+    """Return the descriptions of the network, and a warning if an assumed network is used."""
     from backwater.workloads import estimates
 
     why, how = "no network is given", ", or name the scenario"

@@ -135,7 +135,7 @@ def _further(run: RunFiles, explained: list[Explanation]) -> list[str]:
 
 
 def _counted(runs: Iterable[RunFiles]) -> list[str]:
-    """Return a note if delay breakdowns end earlier than the times of a table."""
+    """Return a note if tables measure FCTs until the last ACK; delay breakdowns end earlier."""
     if all(run.fct_until == "received" for run in runs):
         return []
     return [

@@ -25,7 +25,7 @@ def register(app: App) -> None:
 
 
 def _peer(text: str) -> tuple[str, bytes]:
-    """Return the name and the address of --peer."""
+    """Split the value of --peer into the name of a host and the octets of its address."""
     name, equals, address = text.partition("=")
     octets = address_of(address)
     if octets is None or not equals or not name:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Target:
-    """Where the scenario of an import goes."""
+    """Options about the scenario file that an import writes."""
 
     out: Annotated[
         Path | None,
@@ -32,7 +32,7 @@ class Target:
 
 @dataclass
 class WithNetwork(Target):
-    """Where the scenario of an import goes, and its network."""
+    """Options about the scenario file that an import writes, and about its network."""
 
     topology: Annotated[
         Path | None,

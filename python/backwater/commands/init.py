@@ -44,7 +44,7 @@ QUESTIONS = {
 
 @dataclass
 class Values:
-    """The values of the scenario that the user gives."""
+    """Options for the values of the new scenario; None if the user did not give the option."""
 
     hosts: Annotated[
         int | None, Option("--hosts", min=2, max=100_000, help=QUESTIONS["hosts"] + ".")

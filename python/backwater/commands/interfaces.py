@@ -17,7 +17,7 @@ REMOVED = {
 
 
 def names_of(text: str) -> list[str]:
-    """Return the interfaces of --ports."""
+    """Split the value of --ports into interfaces; raise ``BadParameter`` if one occurs twice."""
     names = listed(text, "--ports")
     if len(set(names)) != len(names):
         raise BadParameter("an interface is named twice", param_hint="--ports")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def watch(name: str, simulate: Callable[[Listener], Results]) -> tuple[Results, bool]:
-    """Show the progress of runs; return their results, and true if Ctrl-C ended them."""
+    """Call `simulate` and show its progress; return its results, and true if Ctrl-C ended it."""
     from backwater.running.progress import display
 
     try:
@@ -35,7 +35,7 @@ def end(
     good: bool = True,
     printed: Collection[str] = (),
 ) -> NoReturn:
-    """Print the table of runs, or JSON if there is a `summary`, and exit with a code.
+    """Print the results as a table, or `summary` as JSON if it is given, and exit.
 
     `good` is false if the caller found an error. `printed` are warnings that were printed before.
     """

@@ -11,10 +11,10 @@ _LONG = {"min": "60s", "m": "60s", "h": "3600s"}
 
 
 def in_units(kind: str, unit: str, example: str, least: float = 0) -> Callable[[str], float]:
-    """Return a parser of a quantity: `time` in ps or `size` in bytes.
+    """Return a parser for the text of an option. It returns a `time` in ps or a `size` in bytes.
 
-    ``unit`` is the unit of a bare number. If it is empty, a unit is required. Values of at most
-    ``least`` are refused.
+    ``unit`` is the unit of a bare number. If it is empty, a unit is required. For any other text,
+    and for values of at most ``least``, the parser raises ``BadParameter`` with ``example``.
     """
     from backwater._base import quantity
 

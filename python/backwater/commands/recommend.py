@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from backwater.scenario.recommend import Reason
 
 RULES = (0, 0, 0)
-"""The point of the search that the rules give."""
+"""The point where the search begins: no value differs from that of the rules."""
 
 
 def register(app: App) -> None:
@@ -129,7 +129,7 @@ def _print_rules(reasons: list[Reason]) -> None:
 def _print_search(
     runs_of: Simulations, found: dict[Steps, float], best: Steps, better: bool
 ) -> None:
-    """Print the settings of a search, the best first, and what the seeds say of the best."""
+    """Print the settings of a search, the best first, and whether it is significantly better."""
     from backwater.results import statistics
     from backwater.results.columns import column
     from backwater.running.search import scaled

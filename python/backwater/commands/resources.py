@@ -117,7 +117,7 @@ def _switch_lines(s: dict[str, Any], limit: float) -> list[str]:
 
 # FG-62: memory of Floodgate in a switch
 def floodgate_lines(cost: dict[str, Any]) -> list[str]:
-    """Describe the memory of each kind of switch in the worst case of that many destinations."""
+    """Describe Floodgate's memory in each kind of switch if all destinations are in use at once."""
     lines = [f"for {cost['destinations']:,} destinations, all of them in use at once"]
     for switch in cost["switches"]:
         lines += ["", *_floodgate_switch_lines(switch)]

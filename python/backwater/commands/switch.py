@@ -25,7 +25,7 @@ def register(app: App) -> None:
 
 
 def _numbers(text: str | None, option: str) -> list[int] | None:
-    """Return the priorities or classes of an option."""
+    """Split the value of an option into priorities or classes, 0 to 7; None if it is not given."""
     if text is None:
         return None
     try:
@@ -40,7 +40,7 @@ def _numbers(text: str | None, option: str) -> list[int] | None:
 
 
 def _station(text: str) -> tuple[bytes, str]:
-    """Return the address and the interface of --station."""
+    """Split the value of --station into the octets of an address and the name of an interface."""
     address, equals, interface = text.partition("=")
     octets = address_of(address)
     if octets is None or not equals or not interface:

@@ -28,7 +28,7 @@ def print_results(
 ) -> None:
     """Print a column per run, or a ranking if keys or seeds vary. Texts are never shortened.
 
-    Few results of several directories have both.
+    Both are printed for a few runs from several directories.
     """
     asked = minimize is not None or maximize is not None or bool(subject_to)
     alone = not results.keys and len(results.seeds) == 1
@@ -61,7 +61,7 @@ def _print_ranking(results: Results, ranking: Ranking) -> None:
 
 
 def print_columns(results: Results, names: Sequence[str]) -> None:
-    """Print a row per run with these columns."""
+    """Print a row per run with the columns that `names` lists."""
     chosen = [results.column(name) for name in names]
     lines = [[*results.keys, "scheme", "seed", *(column.heading for column in chosen)]]
     for point in results.points:

@@ -156,7 +156,7 @@ def _network(
 
 
 def import_goal(path: Path, wishes: Wishes, host: str = "loggopsim") -> Imported:
-    """Import a schedule, text or binary. ``host`` names the cost parameters of messages."""
+    """Import a GOAL schedule, text or binary. ``host`` is a key of ``HOSTS`` with message costs."""
     findings = Findings()
     if host not in goal_operations.HOSTS:
         findings.fail(f"--host {host}: known are {', '.join(goal_operations.HOSTS)}")
@@ -174,7 +174,7 @@ def import_goal(path: Path, wishes: Wishes, host: str = "loggopsim") -> Imported
 
 
 def import_htsim(path: Path, wishes: Wishes, end: str | None = None) -> Imported:
-    """Import a connection matrix. ``end`` is the end of the run, such as ``1ms``."""
+    """Import a connection matrix of htsim. ``end`` is the end of the run, such as ``1ms``."""
     findings = Findings()
     text = read_text(path, findings, "connection matrix")
     matrix = htsim.parse(str(path), text.splitlines(), findings)
@@ -202,7 +202,7 @@ def _end(word: str, findings: Findings) -> int:
 def import_msccl(
     path: Path, wishes: Wishes, size_bytes: int | None = None, reduction_ps_per_byte: float = 0
 ) -> Imported:
-    """Import an algorithm for data of a given size."""
+    """Import an algorithm in MSCCL's XML, for ``size_bytes`` of data per rank (default: 1 MiB)."""
     findings = Findings()
     text = read_text(path, findings, "algorithm of a collective")
     algorithm = msccl.from_tree(xml_tree.parse(str(path), text, findings))
@@ -225,7 +225,11 @@ def import_simai(
     send_latency: str | None = None,
     passes: int = 1,
 ) -> Imported:
-    """Import a workload of SimAI or AICB; ``send_latency`` is in ns, or names a protocol."""
+    """Import a workload of SimAI or AICB.
+
+    ``send_latency`` is a time such as ``6us``, a number of ns, or the name of a protocol.
+    ``passes`` is the number of passes over the layers.
+    """
     findings = Findings()
     word = str(simai_operations.DEFAULT_SEND_LATENCY_NS) if send_latency is None else send_latency
     latency = simai_operations.latency(word, findings)
@@ -269,7 +273,11 @@ def import_chakra(
     comm_group: Path | None = None,
     ctrl_deps: bool = False,
 ) -> Imported:
-    """Import the traces of all ranks, with the related files of ASTRA-sim."""
+    """Import the Chakra traces of all ranks, with the related files of ASTRA-sim.
+
+    ``path`` is a folder, a prefix, or one of the traces. With ``ctrl_deps`` nodes also wait for
+    control dependencies.
+    """
     findings = Findings()
     traces = [chakra.read(file, findings) for file in chakra.find(path, findings)]
     layer, dims = astra.System(str(path)), [len(traces)]

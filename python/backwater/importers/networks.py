@@ -62,7 +62,7 @@ class Network:
         return max((read_rate(word.replace(" ", "")) or 0 for word in rates), default=0)
 
     def switch(self) -> list[str]:
-        """Return the table of the switches if the default buffer is too small.
+        """Return the lines of the table ``[switch]``; no lines if the default buffer is sufficient.
 
         With the default buffer, large switches would refuse schemes that reserve headroom for each
         port.
@@ -78,12 +78,12 @@ class Network:
 
 
 def port_bytes(rate_bps: int, delay_ps: int) -> int:
-    """Return the buffer that a switch port needs: twice the bytes that arrive after a pause."""
+    """Return the buffer that a port needs, in bytes: twice the bytes that arrive after a pause."""
     return 2 * (2 * rate_bps * delay_ps // (8 * 10**12) + _FRAMES_BYTES)
 
 
 def table(values: Mapping[str, Any]) -> list[str]:
-    """Return the lines of a topology."""
+    """Return the lines of the table ``[topology]`` with one line per key."""
     return ["[topology]", *(f"{key} = {toml(value)}" for key, value in values.items())]
 
 
@@ -93,7 +93,10 @@ def linked(
     edges: Iterable[tuple[object, object, Mapping[str, Any]]],
     comment: str = "",
 ) -> list[str]:
-    """Return the lines of a topology with its links one by one: two nodes, and a kind of link."""
+    """Return the lines of the table ``[topology]`` for a network whose links are listed.
+
+    Each of ``edges`` is a link: two nodes, and the keys of the link such as rate and delay.
+    """
     return [
         *table({"kind": "links", "hosts": [*map(str, hosts)], "switches": [*map(str, switches)]}),
         *([f"# {comment}"] if comment else []),
@@ -104,7 +107,7 @@ def linked(
 
 
 def link(rate_bps: int, delay_ps: int, loss: Decimal = Decimal(0)) -> dict[str, Any]:
-    """Return the table of a kind of link."""
+    """Return the keys of a link in a scenario: rate, delay and, if it is not 0, loss."""
     lost = {"loss": number(loss)} if loss > 0 else {}
     return {"rate": rate(rate_bps), "delay": time(delay_ps), **lost}
 
@@ -267,7 +270,7 @@ def _bundled(tree: FatTree, kinds: list[tuple[int, int]]) -> list[str]:
 
 
 def fail_links(network: Network, failures: list[Failure], findings: Findings) -> None:
-    """Add links that are down. They are given by the switches of a fat tree of htsim."""
+    """Add failed links to a network. htsim identifies them by a switch and the link's number."""
     if not failures:
         return
     tree = network.fat_tree
@@ -330,7 +333,7 @@ def of_links(topology: ns3_topology.Topology) -> Network:
 
 
 def _widest(links: Iterable[tuple[str, str, int, int]]) -> int:
-    """Return the buffer that the largest node of some links needs."""
+    """Return the largest buffer, in bytes, that a node at these links needs."""
     needs: Counter[str] = Counter()
     for a, b, rate_bps, delay_ps in links:
         each = port_bytes(rate_bps, delay_ps)

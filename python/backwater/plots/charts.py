@@ -1,4 +1,4 @@
-"""Descriptions of figures, which two renderers draw.
+"""Descriptions of figures, independent of the library that draws them.
 
 :mod:`backwater.plots.drawing` uses matplotlib, and :mod:`backwater.plots.interactive` Bokeh.
 
@@ -113,7 +113,7 @@ class Chart:
 
     @property
     def legend(self) -> dict[str, str | None]:
-        """Names of all lines, with their colours; None: the colour of the scheme."""
+        """Colour of each line by its name; None for a line with the colour of its scheme."""
         every = [line for view in self.views for panel in view.panels for line in panel.lines]
         return {} if self.kind == "cells" else {line.name: line.colour for line in every}
 

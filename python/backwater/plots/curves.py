@@ -160,7 +160,7 @@ def _middle(ordered: Array) -> float:
 
 
 def nearest_rank(share: float) -> Callable[[Array], float]:
-    """Return a function for this quantile of sorted values by nearest rank."""
+    """Return a function that computes a quantile of sorted values by nearest rank."""
     return lambda ordered: float(ordered[_rank(share, len(ordered))])
 
 
@@ -183,7 +183,7 @@ STATISTICS: dict[str, Callable[[Array], float]] = {
 
 
 def _ranked(values: Array) -> Array:
-    """Move the values of the quantiles to their sorted positions, which is faster than sorting."""
+    """Return the values with all quantiles at their sorted positions (faster than sorting)."""
     return np.partition(values, [_rank(share, len(values)) for share in _QUANTILES.values()])
 
 
@@ -227,7 +227,7 @@ def cdf(values: Array, points: int = 600) -> tuple[Array, Array]:
 
 
 def thinned(x: Array, share: Array, points: int) -> tuple[Array, Array]:
-    """Keep about this many points of a distribution, including the first and the last."""
+    """Keep about ``points`` points of a distribution, including the first and the last."""
     if len(x) > points:
         keep = np.searchsorted(share, np.linspace(0, 1, points), side="left")
         keep = np.unique(np.concatenate([[0], keep.clip(max=len(x) - 1), [len(x) - 1]]))
@@ -289,7 +289,10 @@ def switch_of(tier: str) -> str:
 
 
 def pause_groups(runs: Runs) -> tuple[list[tuple[str, str]], dict[str, dict[Any, float]]]:
-    """Return the groups of links by tiers, and the share of time paused by scheme and group."""
+    """Return the groups of links, and the share of time that PFC paused them, by run and group.
+
+    A group is the pair of tiers that its links connect.
+    """
     groups = in_order(
         ((group["from"], group["to"]) for group in run.summary["links"]) for run in runs.values()
     )

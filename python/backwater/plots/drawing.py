@@ -330,7 +330,10 @@ def _clearance(middles: Array, obstacles: Array, size: tuple[float, float]) -> A
 
 
 def name_line_ends(panel: Axes, ends: Sequence[tuple[float, str, str]]) -> None:
-    """Write names of lines at their right ends, shifted so that they do not overlap."""
+    """Write the names of lines at their right ends, shifted so that they do not overlap.
+
+    Each entry of ``ends`` is the last value of a line, its name and its colour.
+    """
     if not ends:
         return
     right = panel.get_xlim()[1]

@@ -67,7 +67,7 @@ class Flows:
 
     @cached_property
     def incast_fct_us(self) -> Array:
-        """Sorted completion times of incast flows."""
+        """Completion times of incast flows in µs, sorted."""
         fct_ps = (self._incast["ended_ps"] - self._incast["start_ps"]).to_numpy()
         return np.sort(fct_ps / 1e6)
 
@@ -146,7 +146,7 @@ class Pooled:
 
 
 def pooled(flows: Mapping[str, Flows], groups: Mapping[str, str]) -> dict[str, Pooled]:
-    """Join the flows of runs whose names have the same group."""
+    """Join the flows of all runs of the same group. ``groups`` maps names of runs to groups."""
     parts: dict[str, list[Flows]] = {}
     for name, one in flows.items():
         parts.setdefault(groups.get(name, name), []).append(one)
@@ -163,7 +163,7 @@ def pooled(flows: Mapping[str, Flows], groups: Mapping[str, str]) -> dict[str, P
 
 
 def _step_ps(runs: Runs) -> int:
-    """Return the time step of lines over time, common to all runs."""
+    """Return the time step, in ps, for lines over time, which all runs share."""
     end_ps = max(int(run.summary["end_ps"]) for run in runs.values())
     return max(-(-end_ps // MOMENTS), 1)
 
@@ -438,7 +438,10 @@ def active(runs: Runs) -> Chart:
 
 
 def blame(runs: Runs, percentile: float = 99) -> Chart:
-    """Plot the mean delay breakdown of the slow flows of each class, from this percentile on."""
+    """Plot the mean delay breakdown of the flows of each class whose slowdown is in the tail.
+
+    The tail begins at ``percentile`` of the slowdown of the class.
+    """
     recorded = {name: run for name, run in runs.items() if is_recorded(run)}
     found = slow_by_class(recorded, percentile)
     parts = named(found)
@@ -470,7 +473,10 @@ def blame(runs: Runs, percentile: float = 99) -> Chart:
 
 
 def _spent(title: str, rows: Mapping[str, Mapping[str, float]], named: Sequence[str]) -> Panel:
-    """Stack the delay breakdown of the slow flows of a class: named parts, and the rest."""
+    """Return a panel of stacked bars: the delay breakdown of the slow flows of a class, by scheme.
+
+    The groups in ``named`` have their own parts. All others are one part, "the rest".
+    """
     places = list(range(len(rows)))
     us = {group: np.array([row[group] / 1e6 for row in rows.values()]) for group in COLOURS}
     lines = [Line(group, places, us[group], colour=COLOURS[group]) for group in named]

@@ -1,8 +1,8 @@
 """Builds the figures of pages with Bokeh, from the same charts as :mod:`backwater.plots.drawing`.
 
-A page embeds each view of a chart with ``Bokeh.embed.embed_item``. What is drawn of a scheme has
-the name of the scheme, so that the page can hide it. A tooltip lists the values of all lines at the
-pointer.
+A page embeds each view of a chart with ``Bokeh.embed.embed_item``. Each drawn element has the name
+of its scheme, so that the page can hide all elements of a scheme. A tooltip lists the values of all
+lines at the pointer.
 """
 
 from __future__ import annotations
@@ -100,7 +100,10 @@ def items(chart: Chart, look: Mapping[str, Style]) -> list[dict[str, Any]]:
 
 
 def _renumbered(value: Any, numbered: dict[str, str]) -> Any:
-    """Replace the identifiers of models, which depend on what the process built before."""
+    """Replace the identifiers of Bokeh models by consecutive ones, so that equal pages are equal.
+
+    Bokeh's own identifiers depend on the models that the process built before.
+    """
     if isinstance(value, dict):
         return {
             key: numbered.setdefault(part, f"m{len(numbered)}")
@@ -127,7 +130,7 @@ def _view(chart: Chart, view: View, look: Mapping[str, Style]) -> UIElement:
 
 
 class _Plot:
-    """A panel as a plot. All that it draws is in the columns of one source."""
+    """A panel as a Bokeh plot. The data of all its lines are columns of one source."""
 
     def __init__(self, chart: Chart, panel: Panel, look: Mapping[str, Style]) -> None:
         self.kind, self.panel, self.look = chart.kind, panel, look
@@ -239,7 +242,7 @@ class _Plot:
         self._read_out(self._add(VBar(x="x", top="y", width=1, fill_alpha=0, line_alpha=0)))
 
     def _read_out(self, shown: GlyphRenderer[Any]) -> None:
-        """Let the tooltip of a transparent glyph list the value of each line at the pointer."""
+        """Add a tooltip with the value of each line at the pointer. ``shown`` is transparent."""
         every = np.unique(np.concatenate([np.asarray(line.x, float) for line in self.lines]))
         stops = every[:: -(-len(every) // STOPS)]
         ticks = dict(self.panel.x.ticks)
@@ -293,7 +296,10 @@ class _Plot:
         return text
 
     def _at_x(self, values: Any) -> Array:
-        """Return positions on the x axis. Bokeh has no logarithmic scale that contains 0."""
+        """Convert values to positions on the x axis. The scale log1p exists only here.
+
+        Bokeh has no logarithmic scale that contains 0.
+        """
         array = np.asarray(values, dtype=float)
         return np.log1p(array) if self.panel.x.scale == "log1p" else array
 
@@ -365,7 +371,7 @@ def _dress(model: AxisModel, axis: Axis, is_named: bool = False) -> None:
 
 
 def _padded(values: Sequence[Any] | Array, length: int) -> Sequence[Any] | Array:
-    """Return a column with this length. Single precision is exact enough for a figure."""
+    """Extend a column to a length. Numbers become single precision, which suffices for a figure."""
     if len(values) and isinstance(values[0], str):
         return [*values, *[""] * (length - len(values))]
     array = np.asarray(values, dtype=float)
@@ -374,7 +380,11 @@ def _padded(values: Sequence[Any] | Array, length: int) -> Sequence[Any] | Array
 
 
 def _indices(line: Line, stops: Array, kind: str) -> Array:
-    """Return the index of a line's value at each stop: of steps the last one, else the nearest."""
+    """Return the index of the value of a line that a tooltip shows at each stop; -1 for none.
+
+    For steps it is the last value at or before the stop, for bars the one at the stop, and for
+    other lines the nearest one.
+    """
     x = np.asarray(line.x, dtype=float)
     if kind == "step":
         found: Array = np.searchsorted(x, stops, side="right") - 1

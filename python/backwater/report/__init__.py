@@ -19,7 +19,7 @@ def write_report(
     maximize: str | None = None,
     subject_to: Sequence[str] = (),
 ) -> Path:
-    """Write the page about results: a detailed page for a few runs, a ranking for many."""
+    """Write the report about results to ``path``: details of a few runs, or a ranking of many."""
     text = render(results, minimize, maximize, subject_to)
     write_whole(path, text)
     return path
@@ -31,7 +31,7 @@ def render(
     maximize: str | None = None,
     subject_to: Sequence[str] = (),
 ) -> str:
-    """Return the page as HTML."""
+    """Return the report about results as HTML."""
     from backwater.report import run, sweep
 
     asked = minimize is not None or maximize is not None or bool(subject_to)

@@ -36,7 +36,7 @@ def document(
     network: Mapping[str, Any] | None = None,
     **context: Any,
 ) -> str:
-    """Return a page as HTML.
+    """Fill a template of ``pages`` and return the page as HTML.
 
     ``network`` is the result of :mod:`backwater.report.network`. ``context`` has further values for
     the template.
@@ -61,7 +61,7 @@ def _figures(charts: Sequence[Chart], look: Mapping[str, Style]) -> dict[str, An
 
 
 def filled(template: str, **context: Any) -> str:
-    """Return the text of a template with values, which are escaped."""
+    """Fill a template of ``pages`` with values, which are escaped, and return the text."""
     return _templates().get_template(template).render(context)
 
 
@@ -81,9 +81,10 @@ def _with_code(text: str) -> Markup:
 
 
 def simplifications(by_scheme: Mapping[str, Sequence[Sequence[str]]]) -> list[tuple[str, str]]:
-    """Return each simplification, from the sentences of each run by scheme.
+    """Return the distinct sentences about simplifications, each after the schemes it applies to.
 
-    A sentence that does not apply to all runs has the names of those to which it applies.
+    ``by_scheme`` has the sentences of each run of a scheme. The text before a sentence is empty if
+    the sentence applies to all runs.
     """
     every = [run for runs in by_scheme.values() for run in runs]
     found = []

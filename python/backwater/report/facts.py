@@ -22,7 +22,7 @@ _SIZES = {
 
 
 def of_runs(runs: Iterable[RunFiles], results: Results) -> list[tuple[str, str]]:
-    """Return topology, rates, buffer, load and changed keys, as far as all runs share them."""
+    """Return label and text of facts that all runs share, such as topology, buffer and load."""
     first, *others = (_of_run(run, results) for run in runs)
     return [fact for fact in first if all(fact in found for found in others)]
 
@@ -88,7 +88,7 @@ def _traffic(traffic: dict[str, Any]) -> str:
 
 
 def seeds(found: Sequence[int]) -> str:
-    """Return the seeds as text."""
+    """Return the seeds as text; of several seeds, their number and the first six."""
     if len(found) == 1:
         return str(found[0])
     shown = ", ".join(map(str, found[:6]))

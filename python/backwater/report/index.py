@@ -45,7 +45,7 @@ def write_index(folder: Path) -> Path:
 
 
 def _search(at: Path, depth: int) -> Iterator[tuple[Path, str]]:
-    """Return the results below a directory, without the runs in a store."""
+    """Yield path and kind of each result below a directory, without the runs in a store."""
     try:
         items = sorted(os.scandir(at), key=lambda item: item.name)
     except OSError:

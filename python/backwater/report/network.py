@@ -53,9 +53,9 @@ class Layout:
 
 
 def gather(runs: Mapping[str, RunFiles]) -> dict[str, Any] | None:
-    """Return the picture as data of the page.
+    """Return the data from which the page draws the network: its layout, and values over time.
 
-    None if the network is too large, or if the runs have different networks.
+    None is returned if the network is too large, or if the runs have different networks.
     """
     first, *others = runs.values()
     ends = ["node", "port", "peer", "rate_bps"]
@@ -234,6 +234,6 @@ def _port_places(table: pl.DataFrame, layout: Layout) -> Array:
 
 
 def _packed(values: Array, kind: str) -> str:
-    """Encode numbers as bytes in base64, row by row."""
+    """Round numbers to integers of type ``kind`` and encode them in base64, row by row."""
     rounded = np.round(values).clip(0, np.iinfo(kind).max).astype(kind)
     return base64.b64encode(np.ascontiguousarray(rounded).tobytes()).decode("ascii")

@@ -24,7 +24,7 @@ PORTS = 10
 
 
 def render(results: Results) -> str:
-    """Return the page as HTML."""
+    """Return the page about one or several runs as HTML; raise ``RunError`` if none is finished."""
     runs = results.labelled()
     if not runs:
         raise RunError(f"{results.path}: no run is finished, so there is nothing to report on")
@@ -70,7 +70,7 @@ def table(runs: Mapping[str, RunFiles]) -> tuple[list[tuple[str, list[Column]]],
 
 
 def _facts(runs: Mapping[str, RunFiles], results: Results) -> list[tuple[str, str]]:
-    """Return what the head of the page states: one value if the runs share it, else the range."""
+    """Return label and text of each fact in the head of the page; ranges where runs differ."""
     summaries = [run.summary for run in runs.values()]
     measured_ms = [(one["measure_to_ps"] - one["measure_from_ps"]) / 1e9 for one in summaries]
     return [

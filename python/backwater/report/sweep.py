@@ -37,7 +37,7 @@ def render(
     maximize: str | None = None,
     subject_to: Sequence[str] = (),
 ) -> str:
-    """Return the page as HTML."""
+    """Return the page about many runs as HTML; raise ``RunError`` if none has finished."""
     if not results.rows:
         raise RunError(f"{results.path}: no run is finished, so there is nothing to report on")
     ranking = rank(results, minimize, maximize, subject_to)
@@ -112,7 +112,7 @@ def _estimated(one: Column, row: Ranked) -> str:
 
 
 def _notices(results: Results) -> list[tuple[str, str, str]]:
-    """Return failures and the like: the kind, the sentence, and the command of the run."""
+    """Return a notice per failed or violated run, or about missing runs: kind, text, command."""
     failed = list(results.failed.values())
     lines = [(one.kind, f": {one.message}", one.command) for one in failed[:MAX_FAILURES]]
     if len(failed) > MAX_FAILURES:
@@ -146,7 +146,7 @@ class Along:
 
     @property
     def numbers(self) -> list[float] | None:
-        """The steps as numbers; ``None`` if they are categories."""
+        """The steps as numbers in base units; ``None`` if they are categories."""
         found = [quantity.number(step[0]) for step in self.steps]
         if None in found or len(set(found)) < len(found):
             return None
@@ -435,7 +435,7 @@ def _table(
 
 
 def _simplifications(results: Results) -> list[tuple[str, str]]:
-    """Collect the simplifications of one run of each scheme and combination."""
+    """Return the simplifications of the runs. One run of each combination and scheme is read."""
     first = {(p.scheme, p.values): p.key for p in reversed(results.points) if p.key in results.rows}
     by_scheme: dict[str, list[list[str]]] = {}
     order = results.schemes

@@ -43,7 +43,7 @@ _ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """Contents of a written trace."""
+    """Facts about a written trace."""
 
     path: Path
     events: int
@@ -66,10 +66,11 @@ def write(
     window: tuple[int | None, int | None] = (None, None),
     limit: int = LIMIT,
 ) -> Written:
-    """Write the events that begin within the window (ps); a name that ends in .gz is compressed.
+    """Write the trace of a run to ``path``, which is compressed if the name ends in ``.gz``.
 
-    If there are more than ``limit`` events, the window ends earlier. Raises ``InputError`` if the
-    window is empty or the file cannot be written.
+    The trace has the events that begin within ``window`` (begin and end in ps). If these are more
+    than ``limit`` events, the trace ends earlier. Raises ``InputError`` if the window is empty, and
+    ``RunError`` if the file cannot be written.
     """
     end_ps = int(run.summary["end_ps"])
     low = window[0] or 0
@@ -115,7 +116,7 @@ def _cut(parts: list[_Part], limit: int) -> int | None:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
-    """Open a file that gets its final name when it is complete."""
+    """Open a text file that gets its final name when it is complete; compress it for ``.gz``."""
     with whole(path) as part:
         if path.suffix == ".gz":
             # Without a name and a time in the header, equal runs give equal files.
@@ -291,7 +292,7 @@ def _buffers(run: RunFiles, tracks: _Tracks) -> _Part:
 
 
 def _queues(run: RunFiles, tracks: _Tracks) -> _Part:
-    """Return the queues of ports, if they were recorded."""
+    """Return the counters of port queues; an empty part if they were not recorded."""
 
     def events(table: pl.DataFrame) -> Iterator[Event]:
         for row in table.iter_rows(named=True):
@@ -304,7 +305,10 @@ def _queues(run: RunFiles, tracks: _Tracks) -> _Part:
 
 
 def _utilisation(run: RunFiles, tracks: _Tracks) -> _Part:
-    """Return the utilisation of links, if it was recorded. Intervals without a row are idle."""
+    """Return the counters of link utilisation; an empty part if it was not recorded.
+
+    Intervals without a row in the table are idle.
+    """
 
     def events(table: pl.DataFrame) -> Iterator[Event]:
         for row in table.iter_rows(named=True):
@@ -325,7 +329,10 @@ def _utilisation(run: RunFiles, tracks: _Tracks) -> _Part:
 
 
 def _operations(run: RunFiles, tracks: _Tracks, name: str) -> _Part:
-    """Return operations of ranks, or collectives of groups, if the run has a workload."""
+    """Return the operations of ranks, or the collectives of groups; empty without a workload.
+
+    ``name`` is the table: ``operations`` or ``collectives``.
+    """
     path = run.path / f"{name}.parquet"
     owner, first = ("rank", _RANKS) if name == "operations" else ("group", _COLLECTIVES)
 

@@ -190,7 +190,7 @@ def merged(operations: pl.DataFrame) -> Stretches:
 
 
 def without(whole: Stretches, part: Stretches) -> Stretches:
-    """Return the parts of intervals outside other intervals, which must lie inside them."""
+    """Remove intervals from other intervals. Each of ``part`` must lie inside one of ``whole``."""
     found = []
     for lane in np.unique(whole.lane):
         begin, end = whole.of(lane)
@@ -210,7 +210,7 @@ def without(whole: Stretches, part: Stretches) -> Stretches:
 def in_slices(
     whole: Stretches, busy: Stretches, computing: Stretches, slices: int
 ) -> list[Stretches]:
-    """Cut time into equal slices; return the intervals in which each state dominates."""
+    """Cut time into equal slices; return, for each of :data:`STATES`, where it takes most time."""
     step_ps = max(-(-int(whole.end_ps.max()) // slices), 1)
     lanes = len(whole.lane)
 
@@ -394,7 +394,7 @@ def _by_group(run: RunFiles, with_names: bool) -> pl.DataFrame:
 
 
 def _by_family(groups: pl.DataFrame) -> dict[str, dict[str, Any]]:
-    """Merge groups whose names differ only in a number at the end; keys are their labels."""
+    """Merge rows of groups whose names differ only in a number at the end; return them by label."""
     name = pl.col("group_name").fill_null("").str.replace(r"[-_ ]?\d+$", "")
     family = (
         pl.when(pl.col("group").is_null())

@@ -236,7 +236,7 @@ def _of_links(key: str) -> Callable[[Summary], int | None]:
 
 
 def audit(summary: Summary) -> str:
-    """Return in a word or two how a run ended."""
+    """Return in a word or two how a run ended, such as ``ok``, ``stalled`` or ``2 violated``."""
     if summary["violations"]:
         return f"{len(summary['violations'])} violated"
     if summary["ending"] == "stalled":
@@ -528,7 +528,7 @@ def known(names: Collection[str]) -> list[Column]:
 
 
 def row(summary: Summary) -> dict[str, Any]:
-    """Return the columns of a run that have a value."""
+    """Return the values of a run by the name of the column, without columns that have no value."""
     found = {one.name: one.value(summary) for one in COLUMNS}
     found |= {f"{COUNTERS}{key}": n for key, n in summary.get("counters", {}).items()}
     return {name: value for name, value in found.items() if value is not None}
@@ -544,7 +544,7 @@ def rows_of(summaries: Collection[Summary]) -> list[Column]:
 
 
 def without_flows(summaries: Collection[Summary]) -> str | None:
-    """Return the groups of flows that have no rows, because no run has such a flow."""
+    """Return a note about classes of flows of which no run has any; ``None`` if there are none."""
     there = {one.group for one in rows_of(summaries)}
     absent = [label for name, label in BINS.items() if _slowdown_group(name) not in there]
     return f"No flow was measured of: {'; '.join(absent)}." if absent else None

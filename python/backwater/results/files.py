@@ -185,7 +185,7 @@ class RunFiles:
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Raise an error with the path of the table if it cannot be read."""
+    """Convert errors of the body, which reads a table, to ``InputError`` with the table's path."""
     try:
         yield
     except (OSError, pl.exceptions.PolarsError) as error:
@@ -193,9 +193,10 @@ def reading(path: Path) -> Iterator[None]:
 
 
 def scan(paths: Sequence[Path], name: str) -> pl.LazyFrame:
-    """Return one table of several runs. Numbers are signed, so that differences can be negative.
+    """Return one table of several runs as a lazy frame, which is not read yet.
 
-    If there are several runs, the column ``file`` has the file of each row.
+    Unsigned 64-bit numbers become signed, so that differences can be negative. If there are several
+    runs, the column ``file`` has the file of each row.
     """
     examples = {table["name"]: table["record"] for table in TABLES}
     if name not in examples:
@@ -229,7 +230,7 @@ _SUMMARISED = ("name", "scheme", "seed", "digest", "ending", "partial", "ok", "f
 
 
 def read_json(path: Path, keys: Sequence[str]) -> dict[str, Any]:
-    """Read a JSON file of results, which must have the given keys."""
+    """Read a JSON file of results; raise ``InputError`` if it lacks one of the given keys."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:

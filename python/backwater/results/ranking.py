@@ -97,7 +97,7 @@ def constraints(results: Results, texts: Iterable[str]) -> tuple[Constraint, ...
 
 
 def objective(results: Results) -> Column | None:
-    """Return the column to rank by; the first default objective with values if no name is given."""
+    """Return the first default objective that has values; ``None`` if there is none."""
     there = {name for row in results.rows.values() for name in row}
     return next((one for name in OBJECTIVES for one in COLUMNS if one.name == name in there), None)
 
@@ -108,7 +108,10 @@ def rank(
     maximize: str | None = None,
     subject_to: Sequence[str] = (),
 ) -> Ranking | None:
-    """Rank all combinations; return ``None`` if fewer than two have a value."""
+    """Rank all combinations of values and schemes; return ``None`` if fewer than two have a value.
+
+    By default the first of :data:`OBJECTIVES` with values is minimised. ``subject_to`` are bounds.
+    """
     if minimize is not None and maximize is not None:
         raise InputError("minimize and maximize exclude each other; name one column")
     name = minimize if minimize is not None else maximize
@@ -144,7 +147,7 @@ def rank(
 
 
 def _rivals(rows: list[Ranked]) -> list[Ranked]:
-    """Return the rows to compare the first with: they satisfy the bounds, and can be built."""
+    """Return the rows to compare with the first: they satisfy the bounds and can be built."""
     return [row for row in rows[1:] if not row.broken and not row.ideal]
 
 

@@ -24,7 +24,7 @@ FORMAT = 2
 DONE, PARTIAL, FAILED, MISSING = "done", "partial", "failed", "missing"
 
 Group = tuple[Any, ...]
-"""Values of the varied keys."""
+"""Values of the varied keys, in the order of the keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +43,8 @@ class Point:
 class Results:
     """The results of one run or of many.
 
-    Opened by :func:`backwater.load`, and returned by :func:`backwater.run`. The state of the runs
-    is read once: load the directory again to see what has finished since.
+    :func:`backwater.load` and :func:`backwater.run` return it. The state of the runs is read once.
+    Load the directory again to see which runs have finished since.
 
     Attributes
     ----------
@@ -156,7 +156,7 @@ class Results:
         return list(dict.fromkeys(point.values for point in self.points))
 
     def state(self, key: str) -> str:
-        """Return ``done``, ``partial``, ``failed`` or ``missing``."""
+        """Return the state of a run: ``done``, ``partial``, ``failed`` or ``missing``."""
         if key in self.rows:
             return DONE
         if key in self._partial:
@@ -176,7 +176,10 @@ class Results:
 
     @property
     def ok(self) -> bool:
-        """True if every run finished, no run violated a check, and no run stalled."""
+        """True if every run finished and no run violated a check.
+
+        For the results of a single run, it is also false if the run stalled.
+        """
         if len(self.points) == 1 and not self.failed and not self.keys:
             found = self.labelled()
             return bool(found) and all(run.ok for run in found.values())
@@ -453,7 +456,7 @@ class Results:
         path
             The file; by default ``report.html`` in the directory of the results.
         **options
-            ``minimize`` and ``subject_to`` choose the ranking of many runs.
+            ``minimize``, ``maximize`` and ``subject_to`` define the ranking of many runs.
 
         Returns
         -------

@@ -56,7 +56,7 @@ def mean(
 
 
 def percentile(values: Sequence[float], share: float, level: float = LEVEL) -> Interval | None:
-    """Return a percentile of independent values, with the interval between two of them."""
+    """Return a percentile of independent values. The ends of its interval are two of the values."""
     count = len(values)
     if count == 0:
         return None
@@ -123,7 +123,7 @@ def pooled(
 
 
 def student(share: float, freedom: int) -> float:
-    """Return a quantile of Student's distribution."""
+    """Return the quantile ``share`` of Student's distribution with ``freedom`` degrees."""
     if share < 0.5:
         return -student(1 - share, freedom)
     # With x = n / (n + t²), the two tails beyond t hold I_x(n/2, 1/2).
@@ -141,7 +141,7 @@ def _binomial(hits: int, count: int, share: float) -> float:
 
 
 def beta(x: float, a: float, b: float) -> float:
-    """Regularised incomplete beta function."""
+    """Return the regularised incomplete beta function I_x(a, b)."""
     if x <= 0 or x >= 1:
         return 0.0 if x <= 0 else 1.0
     if x > (a + 1) / (a + b + 2):
@@ -153,7 +153,7 @@ def beta(x: float, a: float, b: float) -> float:
 
 
 def _continued_fraction(x: float, a: float, b: float) -> float:
-    """Continued fraction of the incomplete beta function, by the method of Lentz."""
+    """Return the continued fraction of the incomplete beta function, by the method of Lentz."""
     tiny = 1e-300
     upper = 1.0
     lower = 1 / _away(1 - (a + b) * x / (a + 1), tiny)

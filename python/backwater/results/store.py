@@ -55,9 +55,9 @@ class Failure:
     """The limits under which it failed."""
 
     def stands(self, timeout_s: float | None, memory_bytes: int | None) -> bool:
-        """Return true if the run would fail again.
+        """Return true if a new attempt would fail, too.
 
-        It would not if the limit that it broke is wider now.
+        A new attempt may succeed only if the run broke a limit that is wider now.
         """
         if self.kind == "timeout" and self.timeout_s is not None:
             return timeout_s is not None and timeout_s <= self.timeout_s
@@ -224,7 +224,7 @@ class Store:
 
 
 class Session:
-    """The work directory of one campaign.
+    """The work directory of one campaign, that is, of one call that makes many runs.
 
     A lock shows that the campaign is running. The system releases the lock when the process ends,
     however it ends. So no process id, host name or clock is needed.

@@ -24,7 +24,7 @@ _LOOK_EVERY_S = 0.05
 """Interval between two checks of the memory, in seconds."""
 
 ORDER = ("-m", "backwater.running.worker")
-"""Arguments of the interpreter of a process for runs."""
+"""Arguments of the Python interpreter that becomes a process for runs."""
 
 _START_S = 60.0
 """Timeout for the start of a process."""
@@ -37,7 +37,7 @@ STOP = b"stop\n"
 
 
 def check_positive(name: str, given: Any, kinds: Any) -> None:
-    """Refuse an argument that is neither None nor a number of these kinds above 0."""
+    """Raise ``ScenarioError`` unless an argument is None or a number of type ``kinds`` above 0."""
     if given is not None and (
         not isinstance(given, kinds) or isinstance(given, bool) or not given > 0
     ):
@@ -61,7 +61,7 @@ class Limits:
 
 
 class Stopped(Exception):
-    """All runs were stopped during this run."""
+    """Raised if all runs were stopped while a run was in progress."""
 
 
 def _never() -> bool:
@@ -83,7 +83,7 @@ class Child:
     _rest: bytes = b""
 
     def execute(self, job: Job, report: Callable[[Progress], None] | None = None) -> Reply:
-        """Make a run.
+        """Execute a run in the process and return its reply. ``report`` receives its progress.
 
         Raises :class:`Stopped` if all runs were stopped in the meantime. Raises ``RunError`` if no
         process can be started, which is not an error of the run.

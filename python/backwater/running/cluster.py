@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
 AHEAD = 4
-"""Runs per thread of the cluster that Dask has at a time."""
+"""Number of runs per thread of the cluster that are submitted to Dask at a time."""
 
 ROUNDS = 3
 """Number of times that a run is submitted again after Dask has given it up.

@@ -39,9 +39,10 @@ def default_directory(preferred: Path, key: str) -> Path:
 
 
 def claim_run(path: Path, key: str, force: bool) -> None:
-    """Refuse a directory that holds results of another key.
+    """Raise ``RunError`` if a directory holds other results than those with ``key``.
 
-    The writer of the run refuses a directory with files that are not results of a run.
+    With ``force`` there is no check. The writer of the run also refuses a directory with files that
+    are not results of a run.
     """
     if force:
         return
@@ -56,9 +57,10 @@ def claim_run(path: Path, key: str, force: bool) -> None:
 
 
 def claim_many(path: Path, name: str, force: bool) -> None:
-    """Refuse a directory with other files than results of the same name.
+    """Raise ``RunError`` if a directory has other files than results of many runs named ``name``.
 
-    Runs are stored by a key of their contents, so no run of these results is replaced.
+    With ``force`` there is no check. The directory is created if it is missing. Runs are stored by
+    a key of their contents, so no run of these results is replaced.
     """
     entries = _entries(path)
     if force:
@@ -73,7 +75,10 @@ def claim_many(path: Path, name: str, force: bool) -> None:
 
 
 def claim_export(path: Path, files: Sequence[str], force: bool) -> None:
-    """Refuse a directory with files other than these, and remove these."""
+    """Remove the files of an earlier export from a directory, which is created if it is missing.
+
+    Raises ``RunError`` if the directory has other files than ``files``, unless ``force`` is set.
+    """
     entries = _entries(path)
     if not force:
         _refuse_foreign("an export", path, entries, files)
@@ -81,7 +86,7 @@ def claim_export(path: Path, files: Sequence[str], force: bool) -> None:
 
 
 def _refuse_foreign(what: str, path: Path, entries: Iterable[Path], ours: Iterable[str]) -> None:
-    """Refuse a directory with entries that ``what`` does not consist of."""
+    """Raise ``RunError`` if a directory has entries whose names are not in ``ours``."""
     kept = set(ours)
     names = sorted(entry.name for entry in entries)
     # Unfinished files have a temporary name.

@@ -91,7 +91,7 @@ def run_all(
 def check_options(
     limits: Limits, threads: int, jobs: int | None = None, scheduler: Any = None
 ) -> None:
-    """Refuse options of :func:`run_all` that are invalid or exclude each other."""
+    """Raise an error for options of :func:`run_all` that are invalid or exclude each other."""
     limits.check()
     check_threads(threads)
     check_positive("jobs", jobs, int)
@@ -220,7 +220,7 @@ class _Call:
 
 
 class Local:
-    """Processes of this machine."""
+    """Executes runs in processes of this machine."""
 
     def __init__(self, jobs: int, limits: Limits) -> None:
         self._jobs = jobs

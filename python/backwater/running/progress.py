@@ -140,7 +140,7 @@ FEW = 12
 
 @contextmanager
 def display(name: str) -> Iterator[Listener]:
-    """Show bars on a terminal; otherwise print a line every ten seconds."""
+    """Yield a listener that shows bars on a terminal, or else prints a line every ten seconds."""
     if sys.stderr.isatty():
         with _bars(name) as shown:
             yield shown
@@ -150,7 +150,7 @@ def display(name: str) -> Iterator[Listener]:
 
 @contextmanager
 def watched(listener: Listener | None) -> Iterator[Listener | None]:
-    """Return the listener; in a notebook, without one, a listener that shows bars."""
+    """Yield the listener. If it is None in a notebook, yield a listener that shows bars."""
     if listener is not None or not _in_notebook():
         yield listener
         return

@@ -247,7 +247,7 @@ def _run_many(
 
 
 def _link(results: Results) -> None:
-    """Create links into the store with the names of the schemes, for people."""
+    """Create a link to each run in the store, with the name of its scheme, for people."""
     labels = {results.label(point): point for point in results.points}
     if results.keys or len(results.seeds) > 1 or len(labels) < len(results.points):
         return
@@ -324,7 +324,7 @@ def write_list_of_directories(
 
 
 def write_list(path: Path, about: Mapping[str, Any], points: Iterable[Point]) -> None:
-    """Write the list of runs of a directory, and what is known about all of them."""
+    """Write the list of the runs of a directory, with facts that apply to all of them."""
     listed = [{k: v for k, v in asdict(point).items() if v is not None} for point in points]
     whole = {"format": FORMAT, "version": version(), **about, "points": listed}
     try:

@@ -56,7 +56,7 @@ def search(
 
 
 def scaled(start: Thresholds, point: Steps) -> Thresholds:
-    """Return thresholds whose Kmin, Kmax and alpha are multiplied by powers of two."""
+    """Multiply Kmin, Kmax and alpha of thresholds by powers of two, with the steps as exponents."""
     kmin, kmax, alpha = point
     return replace(
         start,
@@ -86,9 +86,9 @@ class Simulations:
     def means(self, points: Sequence[Steps]) -> dict[Steps, float]:
         """Simulate points, and return the mean of ``column`` over the seeds for each.
 
-        A point with lost packets, with a violated check, or with Kmin above Kmax is infinite. A
-        seed without a value in this column does not count: with the same seed all points have the
-        same flows.
+        The value is infinite for a point with lost packets, with a violated check, or with Kmin
+        above Kmax. A seed without a value in this column does not count. This is fair, because all
+        points have the same flows at the same seed.
 
         Raises
         ------
@@ -140,7 +140,7 @@ class Simulations:
         write_list(self.out, about | source, self.listed)
 
     def by_seed(self, point: Steps, column: columns.Column | None = None) -> dict[int, float]:
-        """Return the values of a column at a point; of the column that is minimised, if none."""
+        """Return the value of a column at a point for each seed; by default of ``self.column``."""
         column = column or self.column
         values = {s: row.get(column.name, column.absent) for s, row in self.rows[point].items()}
         return {seed: float(value) for seed, value in values.items() if value is not None}

@@ -30,7 +30,7 @@ MOST_THREADS = 1024
 
 @dataclass(frozen=True)
 class Lockstep:
-    """Options for a run whose frames pass through the kernel.
+    """Options for a run whose frames pass through the kernel of the operating system.
 
     The process must be in a user namespace that allows this.
     """
@@ -55,7 +55,7 @@ def runs_at_a_time(threads: int) -> int:
 
 
 def check_threads(threads: int, lockstep: Lockstep | None = None) -> None:
-    """Refuse an invalid number of threads."""
+    """Raise ``ScenarioError`` for an invalid number of threads; a run in lockstep needs one."""
     if isinstance(threads, bool) or not isinstance(threads, int):
         raise ScenarioError(f"threads={threads!r}: expected a whole number, 0 for all processors")
     if not 0 <= threads <= MOST_THREADS:

@@ -46,7 +46,7 @@ class Answers:
 
 
 def mistake(answers: Answers) -> str | None:
-    """Describe everything that is wrong with the answers; return ``None`` if they are valid."""
+    """Describe the first error in the answers; return ``None`` if they are valid."""
     if answers.rails:
         if answers.rails == 1 or answers.hosts % answers.rails or answers.hosts == answers.rails:
             return (
@@ -116,7 +116,7 @@ def checked(answers: Answers) -> Answers:
 
 
 def text(answers: Answers, path: Path) -> str:
-    """Return the scenario as TOML text."""
+    """Return the scenario that the answers describe as TOML text, for the file ``path``."""
     from jinja2 import Template
 
     draft = resources.files(__package__).joinpath("draft.jinja").read_text(encoding="utf-8")

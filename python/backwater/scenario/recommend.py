@@ -69,7 +69,7 @@ class Reason:
 def headroom_bytes(
     rate_bps: int, delay_ps: int, response_ps: int, frame_bytes: int, pause_bytes: int = 64
 ) -> int:
-    """Return the headroom of an ingress by IEEE 802.1Qbb, as the simulator has it (SW-11, SW-54).
+    """Return the headroom of an ingress port in bytes, by IEEE 802.1Qbb (SW-11, SW-54).
 
     The headroom is the number of bytes that can arrive after the PAUSE is due. It covers one frame
     that the switch sends before the PAUSE, the PAUSE itself (or one for each class), and both
@@ -81,17 +81,17 @@ def headroom_bytes(
 
 
 def ecn_bound_bytes(shared_bytes: float, alpha: float, ports: float, classes: int) -> float:
-    """Return the largest ECN threshold that always acts before PFC (DCQCN paper, section 4).
+    """Return the largest ECN threshold, in bytes, that acts before PFC (DCQCN paper, section 4).
 
     In the worst case one ingress feeds the queues of all ``ports``, and each stays just below the
-    threshold K: n K < alpha (S - classes n K). Thresholds grow with the rate of a port, so a port
-    counts as the ratio of its rate to the rate for which K is.
+    threshold K: n K < alpha (S - classes n K). S is the shared pool. Thresholds grow with the rate
+    of a port. Therefore n counts each port by the ratio of its rate to the rate that K is for.
     """
     return alpha * shared_bytes / (ports * (1 + classes * alpha))
 
 
 def least_alpha(shared_bytes: float, kmin_bytes: float, ports: float, classes: int) -> float | None:
-    """Return the smallest offered alpha whose bound exceeds ``kmin_bytes``, or None."""
+    """Return the smallest of :data:`ALPHAS` whose ECN bound exceeds ``kmin_bytes``, or None."""
     fitting = (a for a in ALPHAS if ecn_bound_bytes(shared_bytes, a, ports, classes) > kmin_bytes)
     return next(fitting, None)
 
@@ -99,8 +99,9 @@ def least_alpha(shared_bytes: float, kmin_bytes: float, ports: float, classes: i
 def recommend(facts: Facts, response_ps: int | None = None) -> tuple[Thresholds, list[Reason]]:
     """Return thresholds for a fabric and the rules behind them.
 
-    ``facts`` are those of the scenario without changes. Raises ``ScenarioError`` if the scheme has
-    no PFC with dynamic thresholds or no ECN, or if the headroom does not fit into the buffer.
+    ``facts`` is the result of :meth:`Scenario.thresholds` for the unchanged scenario. Raises
+    ``ScenarioError`` if the scheme has no PFC with dynamic thresholds or no ECN, or if the headroom
+    does not fit into the buffer.
     """
     admission = facts["admission"]
     ports = [port for switch in facts["switches"] for port in switch["ports"]]
@@ -167,9 +168,10 @@ def ecn_reasons(facts: Facts, found: Thresholds) -> list[Reason]:
 
 
 def _tightest(facts: Facts, response_ps: int) -> tuple[Facts, float, float, int]:
-    """Return the switch with the smallest shared pool, this pool, its ports, and the classes.
+    """Return the switch with the smallest shared pool, and the numbers that limit its thresholds.
 
-    Ports count by the ratio of their rate to that of the hosts.
+    These are the pool in bytes, the number of ports, and the number of lossless classes. A port
+    counts by the ratio of its rate to the rate of the hosts.
     """
     classes, frame = max(1, facts["pausable_classes"]), facts["frame_bytes"]
     pools = [(_shared(one, response_ps, frame, classes), one) for one in facts["switches"]]
@@ -194,7 +196,7 @@ def _other_rates(ports: list[Facts], found: Thresholds) -> list[Reason]:
 
 
 def _shared(switch: Facts, response_ps: int, frame: int, classes: int) -> float:
-    """Return the shared pool of a switch with the recommended headroom."""
+    """Return the shared pool of a switch in bytes, if it has the recommended headroom."""
     headroom = sum(
         port["count"] * headroom_bytes(port["rate_bps"], port["delay_ps"], response_ps, frame)
         for port in switch["ports"]

@@ -44,7 +44,7 @@ class InputFile:
     """A file that a resolved scenario reads."""
 
     where: positions.Path
-    """Keys that lead to its name in the resolved scenario."""
+    """Keys and indices that lead to the name of the file in the resolved scenario."""
 
     path: Path
     digest: str
@@ -53,7 +53,7 @@ class InputFile:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A scenario with one of several schemes."""
+    """A scenario with a given scheme, without the changes that do not apply to this scheme."""
 
     scenario: Scenario
     left_out: list[str]
@@ -142,7 +142,7 @@ class Scenario:
 
     @property
     def source(self) -> str:
-        """The path of its file, or ``<scenario>`` if it was given as text or as a dict."""
+        """Path of the scenario's file; ``<scenario>`` if it was given as text or as a dict."""
         return str(self.path) if self._folder is None else "<scenario>"
 
     def set(
@@ -251,7 +251,7 @@ class Scenario:
 
     @property
     def text(self) -> str:
-        """The text of its file, without changes."""
+        """Text of the scenario's file, without changes."""
         try:
             return self.path.read_text(encoding="utf-8")
         except OSError as error:
@@ -272,7 +272,7 @@ class Scenario:
 
     @property
     def stem(self) -> str:
-        """Name of its file without ``.toml``, or the scenario's own name if it has no file."""
+        """Name of the scenario's file without ``.toml``, or :attr:`name` if there is no file."""
         return self.path.stem if self._folder is None else self.name
 
     # --- What it means in its network --------------------------------------------------------
@@ -312,7 +312,7 @@ class Scenario:
     def resources(
         self, *, packet_bytes: float | None = None, destinations: int | None = None
     ) -> dict[str, Any]:
-        """Return what BFC, Floodgate, SPFC and HPCC need in the switches.
+        """Return the state that BFC, Floodgate, SPFC and HPCC need in the switches.
 
         Parameters
         ----------

@@ -415,7 +415,7 @@ class _Reader:
         return self.spans.get(where, positions.Span(0, 0, 1))
 
     def framed(self, where: positions.Path, message: str, hint: str, at_key: bool = False) -> str:
-        """Return a message that shows the place that it concerns."""
+        """Return an error as text that shows the line of the file."""
         span = self._span(where)
         start = span.key if at_key else span.start
         end = span.start if at_key else span.end
@@ -426,7 +426,7 @@ class _Reader:
     def complain(
         self, where: positions.Path, message: str, hint: str = "", at_key: bool = False
     ) -> None:
-        """Record an error."""
+        """Record an error at a place of the file."""
         self.problems.append(self.framed(where, message, hint, at_key))
 
     def word(self, key: str) -> str | None:
@@ -619,7 +619,7 @@ class _Reader:
     # --- Ranges --------------------------------------------------------------------------
 
     def _range(self, where: positions.Path, table: dict[str, Any]) -> list[Any]:
-        """Read `{ from, to, steps | by, scale }`."""
+        """Read a range such as `{ from = 1, to = 8, steps = 4 }`, and return its values."""
         before = len(self.problems)
         for key in table:
             if key not in _RANGE:

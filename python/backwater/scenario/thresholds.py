@@ -39,7 +39,7 @@ def lines(facts: Facts, costs: Facts, scheme: Facts) -> Iterator[str]:
 
 
 def _entry(subject: str, *sentences: str) -> Iterator[str]:
-    """Yield the lines of sentences in a column, with their subject to the left of the first."""
+    """Yield lines with sentences in a column, and the subject to the left of the first one."""
     for place, sentence in enumerate(sentences):
         first = f"  {subject if place == 0 else '':<{_INDENT - 2}}"
         # A line break may not separate a quantity from its unit.
@@ -54,7 +54,7 @@ def _rate(bps: float) -> str:
 
 
 def _at(size: float, bps: float) -> str:
-    """Return the time that a link of this rate needs for a size."""
+    """Return as text how long a link of this rate needs for a number of bytes."""
     return f"{time_text(size * 8e12 / bps)} of {_rate(bps)}"
 
 

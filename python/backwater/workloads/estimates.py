@@ -123,7 +123,10 @@ def _networks(topology: Mapping[str, Any], ranks: int, by_rail: bool) -> list[st
 
 
 def _terms(hosts: Sequence[Sequence[_Link]]) -> str:
-    """Return the rate of the fastest host and the latency of the shortest path over a switch."""
+    """Return the rate of the fastest host and the latency of the shortest path, as options.
+
+    The path has one switch. The text is such as ``rate=400Gbps,latency=1us``.
+    """
     rate_bps = max(sum(link.rate_bps for link in links) for links in hosts)
     delay_ps = min(link.delay_ps for links in hosts for link in links)
     return f"rate={rate(rate_bps)},latency={time(2 * delay_ps)}"

@@ -19,7 +19,10 @@ from backwater.workloads import Workload, parallel_groups
 _MAX_TAG = 2**32 - 1
 
 CPU, COMPUTE, COMMUNICATION = 0, 1, 2
-"""Resources of a rank. From the last one on, there is one for each active chunk of a dimension."""
+"""Numbers of the resources of a rank.
+
+From ``COMMUNICATION`` on, each dimension has one resource for each of its active chunks.
+"""
 
 _KINDS = {
     CollectiveType.ALL_REDUCE: "all-reduce",
@@ -60,7 +63,7 @@ class Settings:
     network: str = ""
     """The file with the dimensions, if there is one."""
     groups: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    """Communicator groups of a file."""
+    """Ranks of each communicator group, by the name of the group."""
     ctrl_deps: bool = False
     """True if nodes also wait for control dependencies."""
     custom: dict[str, list[Trace]] = field(default_factory=dict)
@@ -74,7 +77,7 @@ def _is_described(node: Node) -> bool:
 
 
 class _Phase(NamedTuple):
-    """A collective in one dimension, or over a whole group."""
+    """Part of a collective that runs in one dimension of the network, or in a whole group."""
 
     kind: str
     dimension: int
@@ -83,7 +86,7 @@ class _Phase(NamedTuple):
 
 
 def read_custom(system: System, findings: Findings) -> dict[str, list[Trace]]:
-    """Read the traces that a system layer names as algorithms of collectives."""
+    """Read the traces that are the algorithm of a collective, for each one in the system layer."""
     found = {}
     for collective, prefix in system.custom.items():
         folder = Path(system.name).parent
@@ -103,7 +106,7 @@ def _has_files(prefix: Path) -> bool:
 
 
 def convert(traces: list[Trace], settings: Settings, findings: Findings) -> Workload:
-    """Return the operations of the traces of all ranks."""
+    """Convert the traces of all ranks to the operations of a workload."""
     return _Converter(traces, settings, findings).workload()
 
 
@@ -222,7 +225,7 @@ class _Converter:
             yield nodes[at], before[at]
 
     def _ctrl_deps(self, node: Node, known: Container[int]) -> list[int]:
-        """Return the control dependencies of a node, if the settings respect them."""
+        """Return the control dependencies of a node; none if the settings ignore them."""
         if not self.settings.ctrl_deps:
             return []
         for other in node.ctrl_deps:
@@ -280,7 +283,7 @@ class _Converter:
         return self.out.calc(node.rank, time, after=after, **more)
 
     def _duration_ps(self, node: Node) -> int:
-        """Return the duration in the trace, or compute it from operations and bytes."""
+        """Return the duration in the trace, or compute it from operations and bytes; in ps."""
         roofline = self.system.roofline
         replayed = self.system.replay_only or node.type is not NodeType.COMP
         if roofline is None or replayed or node.attributes.get("is_cpu_op"):
@@ -405,7 +408,7 @@ class _Converter:
         return after[0]
 
     def _word(self, phase: _Phase) -> str | None:
-        """Return ASTRA-sim's name of the algorithm of a phase."""
+        """Return ASTRA-sim's name of the algorithm of a phase; ``None`` if no algorithm is set."""
         listed = self.system.implementations.get(phase.kind)
         if not listed:
             return None
@@ -502,7 +505,7 @@ class _Converter:
     def _by_dimension(
         self, word: str, dims: list[int], size: int
     ) -> Iterator[tuple[str, int, int]]:
-        """Divide a collective into a sequence of collectives, each in one dimension."""
+        """Divide a collective into parts in one dimension; yield kind, dimension and bytes."""
         count = self.settings.dims
         if word == "all-reduce" and self.system.local_bw_aware and len(dims) > 1:
             parts, left = [], size
@@ -560,7 +563,10 @@ class _Converter:
     # --- Consistency of the ranks ---------------------------------------------------------------
 
     def _check_order(self, node: Node, group: str, instance: int, what: tuple[str, int]) -> None:
-        """Raise an error if members of a group run different collectives or another order."""
+        """Raise an error if another member of the group has another collective at this place.
+
+        ``instance`` is the place in the order of the group, and ``what`` is kind and bytes.
+        """
         kind, size = what
         found = self.signatures.setdefault((group, instance), (kind, size, node.rank))
         if found[:2] != what:

@@ -56,7 +56,7 @@ These models are not imported, and the importer warns of the keys.
 
 @dataclass(slots=True)
 class System:
-    """The system layer: parameters of collectives."""
+    """Contents of a system layer file: parameters of collectives and computations."""
 
     name: str
     policy: str = "LIFO"
@@ -77,11 +77,11 @@ class System:
     """Places of keys that are checked again with the traces."""
 
     def place(self, key: str) -> Place:
-        """Return the place of a key."""
+        """Return the place of a key in the file, or the file itself if the place is unknown."""
         return self.places.get(key, in_file(self.name))
 
     def times(self) -> dict[str, float]:
-        """Return the workload options for a rank's own time per part of a collective."""
+        """Return the workload options for the time that a rank adds to a collective, in ps."""
         found: dict[str, float] = {"copy_ps": self.endpoint_delay_ns * 1000}
         if self.memory_gbytes:
             found["reduction_per_byte_ps"] = float(_ACCESSES * 1000 / self.memory_gbytes)
@@ -101,14 +101,17 @@ class Dimension:
 
     @property
     def estimate(self) -> str:
-        """The dimension as a network of `backwater estimate`, in whole nanoseconds."""
+        """Text that describes the dimension to `backwater estimate --network`.
+
+        The estimate then rounds times to nanoseconds, as ASTRA-sim does (`grain=1ns`).
+        """
         kind = {"Ring": "ring", "Switch": "switch", "FullyConnected": "fully-connected"}[self.block]
         link = f"rate={self.rate_bps}bps,latency={time(self.latency_ps)}"
         return f"{kind}:size={self.ranks},{link},grain=1ns"
 
 
 def system_of(name: str, text: str, findings: Findings) -> System:
-    """Parse the text of a system layer."""
+    """Parse the text of a system layer file. Raises ``ScenarioError`` for invalid values."""
     found = _Keys(name, text, findings)
     system = System(name)
     system.policy = found.word("scheduling-policy", ("LIFO", "FIFO", "EXPLICIT"), "LIFO")
@@ -234,7 +237,7 @@ class _Keys:
 
 
 def network_of(name: str, text: str, findings: Findings) -> tuple[list[int], list[Dimension]]:
-    """Parse a network: the ranks of each dimension, and the properties of the dimensions.
+    """Parse a network file; return the ranks of each dimension, and the dimensions.
 
     A file of logical dimensions has only the ranks.
     """
@@ -298,7 +301,7 @@ def _network(lists: _Lists) -> tuple[list[int], list[Dimension]]:
 
 
 class _Lists:
-    """The keys of a network with their places. Each key has a value for each dimension."""
+    """The keys of a network file with their places. Each key has one value per dimension."""
 
     def __init__(
         self, name: str, text: str, found: dict[str, Any], tree: Any, findings: Findings

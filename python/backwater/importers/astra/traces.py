@@ -1,7 +1,7 @@
 """Execution traces of Chakra: `.et` files, one for each rank.
 
 A file may be compressed by gzip. It contains messages, each after its length as a varint. The first
-message has the metadata. Then there is one message for each node of the graph. `chakra_schema`
+message has the metadata. Then there is one message for each node of the graph. The module `schema`
 lists the fields.
 """
 
@@ -60,7 +60,7 @@ class CollectiveType(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node of the graph of one rank."""
+    """A node in the graph of one rank: a computation, a communication, or metadata."""
 
     id: int
     name: str
@@ -92,7 +92,10 @@ class Node:
         self.trace.findings.warning(message, hint, kind, self.place)
 
     def whole(self, key: str, high: int, default: int | None = None) -> int:
-        """Read an attribute as a whole number. It may have any numeric type."""
+        """Read an attribute as a whole number from 0 to ``high``. It may have any numeric type.
+
+        Raises an error at this node if the value is invalid, or missing without a ``default``.
+        """
         value = self.attributes.get(key)
         if value is None:
             if default is None:
@@ -106,7 +109,7 @@ class Node:
 
 @dataclass(slots=True)
 class Trace:
-    """The file of one rank."""
+    """The execution trace of one rank, which is one file."""
 
     path: str
     version: str
@@ -259,7 +262,7 @@ class _Reader:
 
 
 def _version(metadata: Any) -> str:
-    """Return the version. Newer writers store it as an attribute."""
+    """Return the schema version in the metadata. Newer programs write it as an attribute."""
     values = {a.name: _value(a) for a in metadata.attr}
     return str(values.get("schema", "") or values.get("version", ""))
 

@@ -95,7 +95,7 @@ class Findings:
             self.problems.append(problem(severity, message, found, hint))
 
     def is_shown(self, severity: str, kind: str) -> bool:
-        """Count a finding of a kind; return true if it is one of the first."""
+        """Count a finding of a kind; return true for the first :data:`FULLY_SHOWN` of them."""
         self._counts[severity, kind] += 1
         return self._counts[severity, kind] <= FULLY_SHOWN
 
@@ -136,7 +136,7 @@ class Findings:
 def problem(
     severity: str, message: str, place: Place | None = None, hint: str | None = None
 ) -> dict[str, Any]:
-    """Return a finding as data for programs, with its text."""
+    """Return an error or warning as a dictionary, whose ``text`` is for people."""
     return {
         "severity": severity,
         "code": "import",
@@ -243,7 +243,7 @@ class Words:
         return bounded(whole(word), word, what, (low, high), self.fail)
 
     def cut(self) -> None:
-        """Remove the decimals of the next word, as programs do that read only a whole number."""
+        """Remove the decimals of the next word. Some programs read only the whole part."""
         before, point, rest = self.peek().partition(".")
         if point and before.isdigit() and (rest.isdigit() or not rest):
             self.words[self.at] = before
@@ -368,13 +368,13 @@ def decimal(word: str) -> Decimal | None:
 
 
 def rate_bps(word: str) -> int | None:
-    """Parse a rate as ns-3 does."""
+    """Parse a rate in the notation of ns-3; return bit/s, or ``None`` if it is not a rate."""
     value = _quantity(word, RATE_UNITS)
     return None if value is None else int(value)
 
 
 def time_ps(word: str) -> Decimal | None:
-    """Parse a time as ns-3 does."""
+    """Parse a time in the notation of ns-3; return ps, or ``None`` if it is not a time."""
     return _quantity(word, TIME_UNITS)
 
 

@@ -41,9 +41,10 @@ def parse(name: str, data: bytes, findings: Findings) -> Schedule:
 
 
 class _Record(NamedTuple):
-    """The fields of an operation."""
+    """Record of one operation in the file. The fields have the order of the file."""
 
     waits_for: int
+    """Number of operations that this operation waits for."""
     kind: int
     peer: int
     amount: int
@@ -51,10 +52,13 @@ class _Record(NamedTuple):
     cpu: int
     nic: int
     ends: int
-    """Number of operations that wait for its end, and the first of their entries."""
+    """Number of operations that wait for the end of this operation."""
     first_end: int
+    """Index in the appendix of the first operation that waits for the end."""
     starts: int
+    """Number of operations that wait for the start of this operation."""
     first_start: int
+    """Index in the appendix of the first operation that waits for the start."""
 
 
 class _Reader:

@@ -32,7 +32,7 @@ class Host:
 
     @property
     def estimate(self) -> str:
-        """The parameters as a network of `backwater estimate`."""
+        """Text that describes the network of the model to `backwater estimate --network`."""
         rate = round(8 * 10**12 / self.byte_ps)
         return f"loggops:latency={self.latency_ns}ns,gap={self.gap_ns}ns,rate={rate}bps"
 
@@ -46,7 +46,11 @@ HOSTS = {
 
 
 def convert(schedule: Schedule, host: Host, findings: Findings) -> Workload:
-    """Return the operations of a schedule."""
+    """Convert a schedule to the operations of a workload.
+
+    ``host`` has the cost of a message at a host. Raises ``ScenarioError`` for operations that can
+    never start, or that are too large.
+    """
     workload = Workload(
         len(schedule.ranks),
         options={

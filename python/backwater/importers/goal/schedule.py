@@ -12,7 +12,7 @@ A file has one block of statements for each rank::
     recv 4096b from 0 tag 7
     }
 
-Times are in nanoseconds. `goal_binary` reads the same schedules in binary.
+Times are in nanoseconds. The module `binary` reads the same schedules in binary format.
 """
 
 from __future__ import annotations
@@ -86,11 +86,11 @@ class Rank:
 
 @dataclass(slots=True)
 class Schedule:
-    """A whole file."""
+    """The contents of a GOAL file: the operations of all ranks."""
 
     ranks: list[Rank]
     name: str = field(default="", compare=False)
-    """The file."""
+    """Name of the file."""
     text: str | None = field(default=None, compare=False, repr=False)
     """The text of the file; ``None`` if the file is binary."""
 
@@ -154,7 +154,7 @@ class _Parser:
         return Schedule(self._all_ranks(self.count), self.name, text)
 
     def _plain(self, number: int, text: str) -> bool:
-        """Parse a line that is a plain operation; return false if it is not one."""
+        """Parse a line that is one plain operation; return false if it is something else."""
         match = _PLAIN.fullmatch(text)
         if match is None:
             return False
@@ -180,7 +180,7 @@ class _Parser:
         return True
 
     def _plain_edge(self, number: int, text: str) -> bool:
-        """Parse a line that is a plain edge; return false if it is not one."""
+        """Parse a line such as `b requires a`; return false if it is something else."""
         match = _PLAIN_EDGE.fullmatch(text)
         if match is None or match[1] in _KINDS:
             return False

@@ -9,7 +9,7 @@ A header has the numbers of nodes, connections, triggers and failures. Each of t
     0->2 id 2 trigger 1 size 2000000
     trigger id 1 oneshot
 
-Starts are in picoseconds, sizes in bytes. `htsim_topology` reads the network.
+Starts are in picoseconds, sizes in bytes. The module `topology` reads the network.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Failure:
 
 @dataclass(slots=True)
 class Matrix:
-    """A whole file."""
+    """The contents of a connection matrix file."""
 
     nodes: int
     connections: list[Connection] = field(default_factory=list)
@@ -321,14 +321,14 @@ class _Parser:
 
 
 def _message(line: Words) -> int:
-    """Take the number of a message, which is optional."""
+    """Take the number of a message; return -1 if the line does not continue with a number."""
     if line and not line.peek().lstrip("-").isdigit():
         return -1
     return line.integer("the number of a message", 1)
 
 
 def _options(line: Words, readers: Mapping[str, Callable[[], Any]], what: str) -> dict[str, Any]:
-    """Read names with their values in any order."""
+    """Read the rest of a line: names with their values, in any order; return the values by name."""
     found: dict[str, Any] = {}
     while line:
         word = line.next("a name")

@@ -50,7 +50,7 @@ class Tier:
     """The lines of the keys that the file has."""
     rate_gbps: int = 0
     link_ns: int = 0
-    """Delay of the links."""
+    """Delay of the links, in ns."""
     switch_ns: int = 0
     """Additional latency of a packet in each switch."""
     down: int = 0
@@ -65,13 +65,13 @@ class Tier:
 
     @property
     def rate_bps(self) -> int:
-        """Rate of the links."""
+        """Rate of the links, in bit/s."""
         return self.rate_gbps * 10**9
 
 
 @dataclass(frozen=True, slots=True)
 class FatTree:
-    """A whole file, with the numbers of switches that it implies."""
+    """The contents of a topology file, with the numbers of switches that follow from them."""
 
     name: str
     nodes: int

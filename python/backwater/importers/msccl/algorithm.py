@@ -87,7 +87,7 @@ class ThreadBlock:
 
 @dataclass(frozen=True, slots=True)
 class Algorithm:
-    """A whole file."""
+    """An algorithm of a collective, which is the contents of one file."""
 
     name: str
     collective: str
@@ -96,7 +96,7 @@ class Algorithm:
     """Number of chunks of the data."""
     gpus: tuple[tuple[ThreadBlock, ...], ...]
     elements: tuple[Element, ...]
-    """The element of each gpu."""
+    """The XML element of each gpu."""
     in_place: bool | None
     """True if input and output are one buffer; ``None`` if unknown."""
 
@@ -107,7 +107,7 @@ class Algorithm:
 
 
 def from_tree(top: Element) -> Algorithm:
-    """Parse the elements of an algorithm."""
+    """Convert the element ``<algo>`` to an algorithm, and check it."""
     if top.name != "algo":
         top.fail(f"expected <algo>, found <{top.name}>")
     _check_children(top)

@@ -51,7 +51,7 @@ def _up_to(high: int) -> Reader:
 
 
 def _by_rate(take: Reader) -> Reader:
-    """Return a reader of `count (rate value){count}`."""
+    """Return a reader of a map from rates to values, written as `count (rate value){count}`."""
 
     def read(words: Words, key: str) -> dict[int, Any]:
         result = {}
@@ -218,7 +218,7 @@ class Config:
 
 
 def read(path: Path, findings: Findings) -> Config:
-    """Read a configuration file."""
+    """Read a configuration file, `config.txt`."""
     return parse(path, Words.read(path, findings, "configuration", 1 << 22))
 
 

@@ -56,7 +56,7 @@ class Imported:
 
 @dataclass(slots=True)
 class Inputs:
-    """Contents of the files of a simulation."""
+    """Contents of the input files of an ns-3 simulation."""
 
     config: Config
     topology: Topology
@@ -411,7 +411,7 @@ _OWN = {
     _TIMELY: "",
     _DCTCP: "DCTCP_RATE_AI",
 }
-"""Keys with a default that affect a congestion control."""
+"""Keys with a default that affect a congestion control, by its CC_MODE."""
 
 _NEEDED = {
     _DCQCN: "EWMA_GAIN RATE_AI RATE_HAI RP_TIMER",
@@ -419,7 +419,7 @@ _NEEDED = {
     _TIMELY: "RATE_AI RATE_HAI",
     _DCTCP: "EWMA_GAIN",
 }
-"""Required keys without a usable default."""
+"""Required keys without a usable default, by CC_MODE."""
 
 
 def check_control(config: Config) -> None:
@@ -481,7 +481,7 @@ def _check_common(config: Config) -> None:
 
 
 def _window(inputs: Inputs, out: _Table, control: str) -> bool:
-    """Return true if a window limits the data in flight. Write its mode if it is fixed."""
+    """Return true if a window limits the data in flight; write the mode of a fixed window."""
     config = inputs.config
     if config["HAS_WIN"] and not config["VAR_WIN"]:
         out.put(f"{control}.window", "bdp", "VAR_WIN")
@@ -565,7 +565,7 @@ def _rates(inputs: Inputs, out: _Table, table: str, *keys: tuple[str, str]) -> N
 
 
 def _marks(inputs: Inputs, out: _Table) -> None:
-    """Write the ECN thresholds for each rate of a switch port."""
+    """Add the ECN thresholds for each rate of a switch port to a table."""
     config = inputs.config
     if not config["ENABLE_QCN"]:
         config.error("ENABLE_QCN", "this control needs the marks that ENABLE_QCN 0 takes away")
@@ -591,7 +591,10 @@ def _marks(inputs: Inputs, out: _Table) -> None:
 
 
 def _maps_if_missing(inputs: Inputs) -> None:
-    """Warn of missing rates for controls without marks. ns-3 refuses them."""
+    """Warn of rates without ECN thresholds if the congestion control does not use ECN.
+
+    ns-3 refuses such configurations.
+    """
     config = inputs.config
     for bps in inputs.topology.switch_rates():
         lacking = _lacking(config, bps)

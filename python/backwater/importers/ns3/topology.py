@@ -75,7 +75,7 @@ class Topology:
         return [n for n in self.hosts if n in ends]
 
     def switch_rates(self) -> list[int]:
-        """Rates of all switch ports, ascending."""
+        """Return the distinct rates of all switch ports in bit/s, ascending."""
         switches = set(self.switches)
         return sorted({x.rate_bps for x in self.links if x.a in switches or x.b in switches})
 

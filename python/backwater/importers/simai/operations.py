@@ -67,7 +67,7 @@ class Settings:
 
 
 class _Step(NamedTuple):
-    """An operation of every rank."""
+    """An operation that every rank executes: a computation, or a collective of its group."""
 
     name: str
     after: tuple[int, ...]
@@ -78,13 +78,13 @@ class _Step(NamedTuple):
 
 
 def default_ranks(workload: Workload) -> int:
-    """Return the smallest number of ranks with several groups of each kind."""
+    """Return the number of ranks for two groups of each kind, but at least one server."""
     unit = (workload.tp or 1) * (workload.ep or 1) * (workload.pp or 1)
     return max(DEFAULT_SERVER, 2 * unit)
 
 
 def convert(name: str, workload: Workload, settings: Settings, findings: Findings) -> Operations:
-    """Return the operations of a workload. ``name`` is the name of its file."""
+    """Convert a workload of SimAI to operations of all ranks. ``name`` is the name of its file."""
     groups = _Groups(workload, settings)
     groups.check()
     program = _Program(workload, groups, findings)
@@ -242,7 +242,11 @@ class _Groups:
         return self._if_several("data" if weights else "tensor")
 
     def _degrees(self, kind: str) -> tuple[dict[str, int], str]:
-        """Return the dimensions of parallelism, fastest first, and those of a kind of group."""
+        """Return the sizes of the dimensions of parallelism, and the ones that a group spans.
+
+        The first dimension changes fastest with the rank. Names of several dimensions are joined
+        by ``+``.
+        """
         ranks, server = self.settings.ranks, self.settings.gpus_per_server
         if kind in ("server", "across"):
             return {"server": server, "across": ranks // server}, kind
@@ -402,7 +406,7 @@ class _Program:
             self.at = (behind,)
 
     def _wait_for(self, step: int | None) -> None:
-        """Let the next operation wait for a step, too."""
+        """Make the next operation also wait for a step."""
         if step is not None:
             self.at = tuple(sorted({*self.at, step}))
 

@@ -103,7 +103,7 @@ class Layer:
 
 @dataclass(slots=True)
 class Workload:
-    """A whole file. Values that the header lacks are ``None``."""
+    """The contents of a workload file. Values that the header lacks are ``None``."""
 
     policy: str
     header: Words
