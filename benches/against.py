@@ -4,8 +4,9 @@
 
 The speed of a machine changes within hours, so both builds run each cell one after the other, in
 rounds. The cells are those of speed.py, a replay of ns-3 and a training step with collectives. The
-table has the ratio of the medians, the least and the most of the rounds, and whether the digests
-are equal. Writes against.json. REVISION is any revision of git; its build stays in target/against.
+table has the ratio of the medians, the smallest and the largest ratio of a round, and whether the
+digests are equal. Writes against.json. REVISION is any revision of git. Its build is kept in
+target/against.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ HEAD = ("scenario", "scheme", "Mhops/s then", "now", "ratio", "least", "most", "
 
 
 def commit(revision: str) -> str:
-    """Return the name of the commit that a revision means."""
+    """Return the hash of the commit to which a revision refers; exit if git does not know it."""
     command = ["git", "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}"]
     told = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
     if told.returncode != 0:
@@ -40,7 +41,7 @@ def commit(revision: str) -> str:
 
 
 def build_of(name: str) -> Path:
-    """Build the bench example of a commit in its own folder, and return its path."""
+    """Build the bench example of a commit in its own folder; return its path, or exit on errors."""
     tree = FOLDER / name[:12]
     if not tree.exists():
         partial = tree.with_suffix(".partial")
@@ -57,7 +58,7 @@ def build_of(name: str) -> Path:
 
 
 def row(cell: Cell, then: list[dict[str, Any]], now: list[dict[str, Any]]) -> dict[str, Any]:
-    """Compare the runs of a cell with both builds."""
+    """Return the row of a cell: speeds of both builds, their ratio, and equality of the digests."""
     took = clock(cell, then)
     speeds = [[run["hops"] / run[took] / 1e6 for run in told] for told in (then, now)]
     medians = [statistics.median(speed) for speed in speeds]
@@ -73,7 +74,7 @@ def row(cell: Cell, then: list[dict[str, Any]], now: list[dict[str, Any]]) -> di
 
 
 def line(told: dict[str, Any]) -> tuple[str, ...]:
-    """Format a row of the table."""
+    """Return the cells of a row of the table as text."""
     return (
         told["scenario"],
         told["scheme"],

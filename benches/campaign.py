@@ -1,4 +1,4 @@
-"""Measures what campaigns cost beside the runs themselves.
+"""Measures the overhead of campaigns, that is, of calls that make many runs.
 
     python benches/campaign.py [RUNS]
 

@@ -20,7 +20,7 @@ class Case:
 
     @classmethod
     def parse(cls, text: str) -> Case:
-        """Read ``SCENARIO:SCHEME:KEY=VALUE,...``."""
+        """Parse a case such as ``SCENARIO:SCHEME:KEY=VALUE,...``; scheme and keys are optional."""
         scenario, _, rest = text.partition(":")
         scheme, _, overrides = rest.partition(":")
         return cls(Path(scenario), scheme or None, tuple(filter(None, overrides.split(","))))

@@ -36,7 +36,7 @@ def _link(draw: random.Random, loss: bool = False) -> str:
 
 
 def _topology(draw: random.Random) -> tuple[list[str], int]:
-    """Return the lines of a topology, and how many hosts it has."""
+    """Return the lines of a random topology, and its number of hosts."""
     link, uplink = _link(draw, draw.random() < 0.15), _link(draw)
     kind = draw.choice(
         ("star", "dumbbell", "leaf-spine", "clos", "fat-tree", "dual-homed", "rail-optimised")
@@ -72,7 +72,7 @@ def _topology(draw: random.Random) -> tuple[list[str], int]:
 
 
 def _traffic(draw: random.Random, name: str, hosts: int) -> list[str]:
-    """Return the lines of a source of flows."""
+    """Return the lines of a random table ``[[traffic]]``."""
     pattern = draw.choice(("uniform", "incast", "permutation", "all-to-all", "between", "list"))
     lines = ["", "[[traffic]]", f'name = "{name}"', f'pattern = "{pattern}"']
     if draw.random() < 0.3:
@@ -101,7 +101,7 @@ def _traffic(draw: random.Random, name: str, hosts: int) -> list[str]:
 
 
 def _workload(draw: random.Random) -> list[str]:
-    """Return the lines of a workload."""
+    """Return the lines of a random table ``[[workload]]``."""
     collective = draw.choice(("all-reduce", "all-gather", "reduce-scatter", "all-to-all"))
     lines = ["", "[[workload]]", 'name = "job"', f'collective = "{collective}"']
     lines += [f'size = "{draw.choice(("64KB", "400KB"))}"', f"repeats = {draw.randint(1, 2)}"]

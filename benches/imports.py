@@ -1,6 +1,6 @@
 """Measure how the time of each import grows with its input.
 
-The command fails if the time of one grows with the square of the input.
+The exit status is 1 if the time of an import grows with the square of the input.
 
 python benches/imports.py
 """
@@ -19,6 +19,7 @@ from backwater.importers.ns3 import scenario as ns3
 from backwater.workloads import Workload
 
 Write = Callable[[Path, int], Callable[[], object]]
+"""Writes an input of a given size into a folder, and returns a function that imports it."""
 
 GROWTH = 8
 """How many times larger the second input is."""
@@ -47,7 +48,7 @@ def one_trigger(folder: Path, n: int) -> Callable[[], object]:
 
 
 def htsim(folder: Path, lines: list[str]) -> Callable[[], object]:
-    """Write a connection matrix."""
+    """Write a connection matrix of htsim, and return a function that imports it."""
     path = folder / "x.cm"
     path.write_text("\n".join(lines))
     return lambda: importing.import_htsim(path, Wishes())
@@ -66,7 +67,7 @@ def goal(folder: Path, n: int) -> Callable[[], object]:
 
 
 def members(_: Path, n: int) -> Callable[[], object]:
-    """Build a workload whose ``n`` ranks do one collective in a group."""
+    """Return a function that builds a workload whose ``n`` ranks do one collective in a group."""
 
     def build() -> None:
         workload = Workload(n, groups={"all": range(n)})
@@ -152,7 +153,7 @@ def seconds(write: Write, size: int) -> float:
 
 
 def main() -> None:
-    """Print the times of both sizes and their ratio."""
+    """Print the times of both sizes and their ratio; exit with status 1 if a ratio is too large."""
     failed = False
     for write, size in INPUTS.items():
         small, large = seconds(write, size), seconds(write, GROWTH * size)

@@ -42,7 +42,7 @@ def run(scheme: str, changes: list[str], folder: Path) -> Run:
 
 
 def row(scheme: str, what: tuple[str, str], made: Run, base: Run) -> tuple[str, ...]:
-    """Return a line of the table."""
+    """Return a row of the table: the run ``made``, with completion times relative to ``base``."""
     counted = made.summary["counters"]
     frames = counted["pfc_pauses"] + counted["pfc_resumes"] + counted["pfc_refreshes"]
     ports = made.ports.filter(made.ports["paused_ps"] > 0)
@@ -56,7 +56,7 @@ def row(scheme: str, what: tuple[str, str], made: Run, base: Run) -> tuple[str, 
 
 
 def main() -> None:
-    """Run all, and print the table."""
+    """Run all schemes and durations of pauses, and print the table."""
     rows = [HEAD, tuple("---" for _ in HEAD)]
     with tempfile.TemporaryDirectory() as name:
         for scheme in SCHEMES:

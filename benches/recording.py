@@ -34,7 +34,7 @@ DEFAULT = tuple(
 
 
 def main() -> None:
-    """Measure each case and print a line for it."""
+    """Measure each case, and print a line with its ratios."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -5,11 +5,11 @@
 The earlier version is built in release mode. This version is built in release and in debug mode.
 Each comparison draws a scenario (one of the repository or a generated one), a preset, recorders on
 or off, 1 or 2 threads, and release or debug. The earlier version runs it on one thread. Digest,
-summary and tables must be equal. Where they differ, the first difference is printed with the
-scenario, the key, the time and the node, and the exit status is 1.
+summary and tables must be equal. If they differ, the first difference is printed with the scenario,
+the key, the time and the node, and the exit status is 1.
 
 Every scenario of the repository and every preset is drawn before one is drawn again. Runs that both
-versions refuse are counted. REVISION is anything that git knows; its build stays in target/against.
+versions refuse are counted. REVISION is any revision of git. Its build is kept in target/against.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Case:
         return [str(self.scenario), self.scheme, *profile, *self.set]
 
     def __str__(self) -> str:
-        """Return the arguments as a shell takes them, and how this version runs them."""
+        """Return the arguments for a shell, and the threads and mode of this version."""
         words = " ".join(f"'{word}'" if " " in word or "{" in word else word for word in self.set)
         profile = f" --profile={self.profile}" if self.profile else ""
         mode = "debug" if self.debug else "release"
@@ -99,7 +99,7 @@ class Case:
 
 @dataclass
 class Made:
-    """What one version made of a case."""
+    """Result of a case with one version. ``status`` is None if the run took too long."""
 
     folder: Path
     status: int | None
@@ -108,7 +108,7 @@ class Made:
 
 
 def run(binary: Path, case: Case, threads: int, folder: Path) -> Made:
-    """Run a case with one build and keep its results in a folder."""
+    """Run a case with one build, and store its results in a folder. Stop it after `LIMIT_S`."""
     shutil.rmtree(folder, ignore_errors=True)
     command = [str(binary), *case.arguments, f"--out={folder}"]
     if threads > 1:
@@ -137,7 +137,7 @@ def flat(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def summary_difference(then: Path, now: Path) -> str | None:
-    """Return the first key of summary.json whose values differ."""
+    """Return the first key of summary.json whose values differ, with both values, or None."""
     sides = []
     for folder in (then, now):
         text = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
@@ -160,7 +160,10 @@ class Row:
 
 
 def first_row(name: str, then: pl.DataFrame, now: pl.DataFrame) -> Row | str | None:
-    """Return the earliest row in which two versions of a table differ, or how their columns do."""
+    """Return the earliest difference of two versions of a table; None if they are equal.
+
+    It is a row, or a text if the columns differ.
+    """
     if then.schema != now.schema:
         changed = sorted(set(then.schema.items()) ^ set(now.schema.items()), key=str)
         return f"{name}: columns differ: {', '.join(f'{c} ({t})' for c, t in changed)}"
@@ -180,7 +183,7 @@ def first_row(name: str, then: pl.DataFrame, now: pl.DataFrame) -> Row | str | N
 
 
 def row_of(table: str, row: dict[str, Any], text: str) -> Row:
-    """Return a row with its time and node."""
+    """Return the difference ``text`` with the time and the node of a row of a table."""
     at_ps = next((row[key] for key in TIMES if row.get(key) is not None), 0)
     node = next((str(row[key]) for key in NODES if row.get(key) is not None), "-")
     return Row(int(at_ps), table, node, text)
@@ -215,7 +218,7 @@ def capture_difference(then: Path, now: Path) -> str | None:
 
 
 def difference(then: Made, now: Made) -> str | None:
-    """Return the first difference of two runs in words, or None."""
+    """Return the first differences of two runs as text, or None if they are equal."""
     # The first line of an error names its cause. The lines after it show the place, and what to do.
     causes = {made.error.partition("\\n")[0] for made in (then, now)}
     if then.status != now.status or len(causes) > 1:
@@ -292,13 +295,13 @@ def cases(random_: random.Random, folder: Path, only: str, earlier: Path) -> Ite
 
 
 def rounds(random_: random.Random, things: list[Thing]) -> Iterator[Thing]:
-    """Yield all things in a random order, again and again."""
+    """Yield all elements of a list in a random order, then again in another order, without end."""
     while True:
         yield from random_.sample(things, len(things))
 
 
 def compare(case: Case, then: Path, now: dict[bool, Path], folder: Path) -> tuple[str, str | None]:
-    """Run a case with both versions; return a word for the count, and the difference."""
+    """Run a case with both versions; return the outcome, such as ``equal``, and the difference."""
     before = run(then, case, 1, folder / "then")
     after = run(now[case.debug], case, case.threads, folder / "now")
     if before.status is None or after.status is None:
@@ -318,7 +321,7 @@ def compare(case: Case, then: Path, now: dict[bool, Path], folder: Path) -> tupl
 
 
 def main() -> None:
-    """Build, compare until the time is over, and print."""
+    """Build both versions, compare runs until the time is over, and print the differences."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("revision", help="an earlier version: a commit, a branch or a tag")
     parser.add_argument("--minutes", type=float, default=10, help="time for comparisons (10)")

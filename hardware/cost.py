@@ -46,7 +46,7 @@ CIRCUITS = {
 
 def size(top: str, parameters: dict[str, int]) -> dict[str, int]:
     """Return the cells of a module by kind, after synthesis."""
-    # Only modules that the circuit has: others would change names, and with them the result.
+    # Read only the modules of the circuit. Others would change generated names, and so the result.
     (source,) = HARDWARE.glob(f"*/{top}.sv")
     folders = sorted({path.parent for path in HARDWARE.glob("*/*.sv")})
     libraries = "".join(f" -libdir {folder}" for folder in folders)

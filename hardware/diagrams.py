@@ -21,7 +21,7 @@ WIDTH, HEIGHT, GAP, TOP = 150, 62, 46, 48
 
 @dataclass(frozen=True)
 class Block:
-    """A rectangle at a column and a row of a grid. What is outside of the circuits is dashed."""
+    """A block at a column and a row of a diagram. Blocks that are not circuits here are dashed."""
 
     column: float
     row: float
@@ -30,16 +30,16 @@ class Block:
 
     @property
     def x(self) -> float:
-        """Return the left side."""
+        """Return the x coordinate of the left side, in pixels."""
         return GAP + self.column * (WIDTH + GAP)
 
     @property
     def y(self) -> float:
-        """Return the upper side."""
+        """Return the y coordinate of the upper side, in pixels."""
         return TOP + self.row * (HEIGHT + GAP)
 
     def svg(self, title: str) -> str:
-        """Return the rectangle with its title and its lines."""
+        """Return the block as SVG: a rectangle with a title and lines of text."""
         dash = ' stroke-dasharray="5 4"' if self.is_outside else ""
         fill = "#ffffff" if self.is_outside else "#eef2f6"
         parts = [
@@ -59,7 +59,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Arrow:
-    """An arrow between two blocks; `above` leads it over the blocks of its row."""
+    """An arrow between two blocks. With `above` it passes above the blocks of its row."""
 
     start: str
     end: str
@@ -75,7 +75,7 @@ class Page:
     arrows: tuple[Arrow, ...]
 
     def points(self, arrow: Arrow) -> list[tuple[float, float]]:
-        """Return the corners of an arrow."""
+        """Return the corners of an arrow, in pixels."""
         start, end = self.blocks[arrow.start], self.blocks[arrow.end]
         if arrow.above:
             top = start.y - 16
@@ -92,7 +92,7 @@ class Page:
         return [(start.x + WIDTH / 2, first), (end.x + WIDTH / 2, last)]
 
     def svg(self) -> str:
-        """Return the diagram."""
+        """Return the diagram as SVG."""
         width = max(block.x for block in self.blocks.values()) + WIDTH + GAP
         height = max(block.y for block in self.blocks.values()) + HEIGHT + GAP / 2
         parts = [

@@ -1,10 +1,11 @@
-"""Measures what HPCC in fixed point differs from real numbers, and prints a Markdown table.
+"""Measures how HPCC in fixed point differs from HPCC in real numbers, and prints a Markdown table.
 
     python hardware/hpcc_error.py
 
 The run is the incast of HPCC, Fig. 9c and 9d: seven flows of 500 KB join a long one. Each row is a
-run of the dataplane with its own arithmetic. The error of a window is that of one ACK: the window
-from real numbers has the same state before the ACK. Queues are those in telemetry.
+run of the dataplane with its own arithmetic. The error of a window is the error of one ACK, because
+the window in real numbers is computed from the same state before the ACK. Queue lengths come from
+the telemetry.
 """
 
 from __future__ import annotations
@@ -32,26 +33,26 @@ RUNS = {
     "fixed point, ε = 0.1 %": [*FIXED, "scheme.hpcc.epsilon=0.1%"],
 }
 END_PS = 4 * 10**9
-"""End of the run."""
+"""End of the run, in ps."""
 JOIN_PS = 10**9
-"""Start of the seven flows."""
+"""Start of the seven flows, in ps."""
 BYTES = 500_000
 
 
 @dataclass
 class Measured:
-    """Windows of all ACKs of a trace."""
+    """Measurements at all ACKs of a trace."""
 
     errors: list[float]
-    """Error of the window at each ACK, of the window in real numbers."""
+    """Error of the window at each ACK, as a share of the window in real numbers."""
     queues: list[tuple[int, int]]
     """Time (ps) and bytes of the queue, as ACKs report it."""
     ends_ps: list[int]
-    """When the seven flows had their last ACK."""
+    """Time of each of the seven flows from its start to its last ACK, in ps."""
 
 
 def measure(program: Path, values: list[str]) -> Measured:
-    """Run the dataplane and read its trace."""
+    """Run the dataplane with changes to the scheme (`values`), and read its trace."""
     command = [str(program), "hpcc", str(SCENARIO), "hpcc", "40000", *values]
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     measured = Measured([], [], [])

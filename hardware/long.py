@@ -75,7 +75,7 @@ def verilator() -> dict[str, str]:
 
 
 def pytest(*arguments: str, events: int) -> subprocess.CompletedProcess[str]:
-    """Run pytest on the tests of the circuits."""
+    """Run pytest on the tests of the circuits, each with a number of events."""
     command = [sys.executable, "-m", "pytest", "-c", str(HARDWARE / "pytest.ini"), *arguments]
     environment = {**os.environ, "HARDWARE_EVENTS": str(events), "HARDWARE_SHRINK": "0"}
     if any("against_the_dataplane" in argument for argument in arguments):

@@ -63,8 +63,11 @@ MORE_CHANGES = (
     (r" \* ", " + "),
     (r"'\(1\)", "'(2)"),
 )
-"""For modules that have fewer than ten places for the others: inputs of submodules, results and
-conditions that are stuck, registers that keep their value, and more operators."""
+"""Further changes, for modules in which `CHANGES` match fewer than ten places.
+
+They set inputs of submodules, results and conditions to constants, let registers keep their value,
+and replace more operators.
+"""
 
 TESTS = {
     "bfc_drr": "queues_of_a_bfc_port",
@@ -188,13 +191,17 @@ def failing_test(tree: Path, tests: str, stages: tuple[dict[str, str], ...] = ST
 
 @cache
 def check_unchanged(tests: str) -> None:
-    """Stop if tests fail without a change."""
+    """Exit if tests fail with the unchanged circuits."""
     if test := failing_test(HARDWARE, tests, STAGES[-1:]):
         sys.exit(f"{test} fails without a change")
 
 
 def mutate(path: Path) -> tuple[int, int, int, int]:
-    """Change a module; return numbers: changes, noticed, that do not compile, and equivalent."""
+    """Test changes of a module, and print a row for each.
+
+    Returns four numbers: tested changes, changes that a test noticed, changes that do not compile,
+    and changes without effect.
+    """
     module = path.stem
     check_unchanged(TESTS[module])
     lines = path.read_text(encoding="utf-8").splitlines()
@@ -222,7 +229,7 @@ def mutate(path: Path) -> tuple[int, int, int, int]:
 
 
 def main() -> None:
-    """Change, test, and print."""
+    """Test changes of all modules, print the tables, and exit with status 1 if one was missed."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", default="", help="a regular expression for names of modules")
     options = parser.parse_args()

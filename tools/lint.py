@@ -17,7 +17,7 @@ import sources
 
 
 def main() -> None:
-    """Run the examples of the checks, then the checks."""
+    """Run the doctests of the checks, then the checks; exit with status 1 if there are faults."""
     failed = False
     for module in (
         sources,

@@ -68,7 +68,7 @@ def scenarios_are_valid() -> Iterator[str]:
 
 @cache
 def _shown() -> dict[str, Any]:
-    """Return what the page of the API shows, by name."""
+    """Return the objects that the page of the API shows, by their dotted names."""
     page = read("docs/reference/api.md")
     return {name: _found(name) for name in re.findall(r"^::: (\S+)$", page, re.MULTILINE)}
 

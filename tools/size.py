@@ -1,4 +1,4 @@
-"""Print how large the Rust code is, and what exceeds the limits of CONTRIBUTING.md.
+"""Print the size of the Rust code, and the code that exceeds the limits of CONTRIBUTING.md.
 
 Clippy measures functions: it counts the lines of a body without comments, and the parameters with
 ``self``. Files and macros are measured on their text, which ``cargo fmt`` has laid out.
@@ -82,14 +82,14 @@ def functions() -> dict[str, list[Place]]:
 
 
 def show(title: str, places: list[Place]) -> None:
-    """Print what exceeds one limit, the largest first."""
+    """Print the places that exceed one limit, the largest first."""
     print(f"\n{len(places)} {title}")
     for size, where, name in places:
         print(f"  {size:6,}  {where}  {name}".rstrip())
 
 
 def main() -> None:
-    """Print all numbers."""
+    """Print the lines of each crate, and the files, macros and functions above the limits."""
     lines_of = dict(lines_of_code())
     crates: dict[str, int] = {}
     for path, lines in lines_of.items():

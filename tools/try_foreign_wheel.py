@@ -26,7 +26,7 @@ START = "import sys; sys.argv[0] = 'backwater'; from backwater.__main__ import m
 
 
 def call(*words: str | Path) -> str:
-    """Run a command and return what it printed; ends with its messages if it fails."""
+    """Run a command and return its output; exit with its messages if it fails."""
     done = subprocess.run([*map(str, words)], capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"{' '.join(map(str, words))}\n{done.stdout}{done.stderr}")
@@ -34,7 +34,7 @@ def call(*words: str | Path) -> str:
 
 
 def interpreter(home: Path, machine: str) -> Path:
-    """Unpack Debian's Python for a processor, and all that it needs; return where."""
+    """Unpack Debian's Python for a processor, with its dependencies; return the root folder."""
     root = home / "root"
     options = (f"--arch={DEBIAN[machine]}", "--variant=minbase", "--foreign", "--include=python3")
     call("debootstrap", *options, RELEASE, root)
@@ -44,7 +44,7 @@ def interpreter(home: Path, machine: str) -> Path:
 
 
 def packages(home: Path, machine: str, wheel: Path) -> Path:
-    """Unpack the wheel and those that it depends on, for a processor; return where."""
+    """Unpack the wheel and its dependencies for a processor; return their folder."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     glibc = [f"--platform=manylinux_2_{minor}_{machine}" for minor in (17, 24, 26, 27, 28)]
     abi = (f"--abi=cp{PYTHON.replace('.', '')}", "--abi=abi3", "--abi=none")
@@ -59,7 +59,7 @@ def packages(home: Path, machine: str, wheel: Path) -> Path:
 
 
 def main() -> None:
-    """Try the wheel; exits with a message if something is wrong."""
+    """Check the wheel; exit with a message if the check fails."""
     if len(sys.argv) not in (2, 3):
         sys.exit(__doc__)
     folder, machine = Path(sys.argv[1]), (*sys.argv[2:], "aarch64")[0]

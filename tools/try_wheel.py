@@ -1,7 +1,7 @@
 """Install a wheel into an empty environment, without Rust, and run the demo with it.
 
-That is the comparison of `make demo`, with traffic for 300 us in the place of 5 ms: some seconds.
-With what campaigns on clusters need besides, as in the container of the Containerfile.
+The demo is the comparison of `make demo` with traffic for 300 us instead of 5 ms, and takes some
+seconds. The wheel is installed with its extra `cluster`, as in the Containerfile.
 
 Usage: python tools/try_wheel.py out/wheels
 """
@@ -45,7 +45,7 @@ def foreign(names: list[str]) -> list[str]:
 
 
 def main() -> None:
-    """Try the wheel; exits with a message if something is wrong."""
+    """Check the wheel; exit with a message if the check fails."""
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     wheel = fitting(Path(sys.argv[1])).resolve()

@@ -62,7 +62,7 @@ _NAMES = {
 _NEEDED = ("src", "dst", "bytes", "start", "fct")
 _DEFAULT_QUEUES = 36
 _NOT_FOR_DATA = 4
-"""Number of data queues of the authors; Backwater also counts the queue of control packets."""
+"""Number of the authors' queues (QCOUNT) that `queues` in a scenario does not count."""
 
 _TABLE_PER_QUEUE = 200
 
@@ -95,9 +95,10 @@ class Network:
     """Two nodes, Gbit/s, ns."""
 
     def alone_ns(self, src: int, dst: int, size: int) -> float:
-        """Return the completion time in an empty network as the authors compute it: no headers.
+        """Return the completion time in ns in an empty network by the authors' formula.
 
-        Their network has links of one speed and one delay, and this is exact for such.
+        It counts no headers. It is exact if all links have the same rate and delay, as in the
+        authors' network.
         """
         hops = self._hops(src)[dst]
         _, _, gbps, delay_ns = next(link for link in self.links if src in link[:2])
@@ -127,7 +128,7 @@ class BfcCase:
     """True: two runs of the authors differ, for example in the paths of flows."""
 
     def expected(self) -> Observed:
-        """Read completion times and buffers."""
+        """Read the completion times and buffers of the authors' run."""
         flows = {
             flow.key(number): FlowTimes(flow.start_ns, flow.fct_ns, flow.alone_ns)
             for number, flow in enumerate(self._flows)
@@ -140,7 +141,10 @@ class BfcCase:
         return Observed(flows, None, buffer, self._edges)
 
     def measure(self, folder: Path, seed: int) -> Measured:
-        """Write the scenario, run it with the profile of this simulator, and measure the same."""
+        """Run the case with Backwater and the profile of this simulator; return the same results.
+
+        All files are written into `folder`.
+        """
         from backwater.running.single import run_one
         from backwater.scenario import Scenario
 
@@ -244,7 +248,7 @@ class BfcCase:
                     f"{place}: host {host} does not exist; the network has hosts 0 to "
                     f"{self._network.hosts - 1}"
                 )
-        # BFCC-01: above one packet they send whole ones.
+        # BFCC-01: a flow of more than one packet is sent as full packets.
         packets = -(-size // PACKET)
         if row.get("packets"):
             packets = _whole(place, "packets", row["packets"])
@@ -476,7 +480,7 @@ def _decimal(place: str, what: str, word: str | None) -> float:
     if word is None or not _is_decimal(word):
         name = _NAMES.get(what, (what,))[0]
         raise InputError(f"{place}: {name} should be a number, found `{word}`")
-    # Above 2^53 a float has no room for nanoseconds.
+    # Above 2^53 a float cannot represent every number of nanoseconds.
     return int(word) if word.lstrip("-").isdigit() else float(word)
 
 

@@ -1,7 +1,7 @@
 """Finds cases with results of another simulator and runs them with Backwater.
 
 Each kind of case recognises its folders, reads the results of the other simulator, and measures the
-same with Backwater. To add a simulator, write a class with the methods of
+same quantities with Backwater. To add a simulator, write a class with the methods of
 :class:`~validation.observed.Case` and add its finder to :data:`FINDERS`.
 """
 

@@ -85,7 +85,7 @@ class Listed(NamedTuple):
 
 
 def cut_to_ns(ns: int) -> int:
-    """Truncate a time in ns that is converted to seconds as a real number (NS3-01)."""
+    """Truncate a time in ns as ns-3 does if it gets the time in seconds, as a float (NS3-01)."""
     seconds = ns / 1e9
     whole = int(seconds)
     return whole * 10**9 + (int((seconds - whole) * 2**64) * 10**9 >> 64)
@@ -110,7 +110,10 @@ class FloodgateCase:
         return Observed(flows, None, totals=Totals(incasts, paused, self._samples))
 
     def measure(self, folder: Path, seed: int) -> Measured:
-        """Write the scenario, run it with the profile of this simulator, and measure the same."""
+        """Run the case with Backwater and the profile of this simulator; return the same results.
+
+        All files are written into `folder`.
+        """
         from backwater.running.single import run_one
         from backwater.scenario import Scenario
 
@@ -229,7 +232,7 @@ class FloodgateCase:
         return next((p for p in _files(self.folder, ".txt") if "pfc" in p.name.lower()), None)
 
     def _paused_by_tier(self, path: Path) -> dict[int, float]:
-        """Pause time of ports in us, by the tier of their node; tier 0 is hosts."""
+        """Return the pause time of ports in us, by the tier of their node. Hosts are tier 0."""
         since: dict[tuple[int, int], int] = {}
         paused = dict.fromkeys(self._tiers.values(), 0.0)
         last = 0

@@ -234,9 +234,11 @@ def validate(
     tell: Callable[[str], None] | None = None,
     seeds: int = SEEDS,
 ) -> list[Verdict]:
-    """Run all cases and compare; what they need and leave stays in the folder ``keep``.
+    """Run all cases, compare their results, and return a verdict for each.
 
-    Cases in which chance has a part are run with ``seeds`` seeds, from 1 up; the others once.
+    All files of the runs are kept in the folder ``keep``, if it is given. A case whose results are
+    random is run with the seeds 1 to ``seeds``, and any other case once. ``tell`` is called with
+    the name of each case before it is run.
     """
     if keep is not None:
         return _all(cases, keep, tell, seeds)
@@ -279,7 +281,7 @@ def _with_seed(case: Case, folder: Path, seed: int) -> Measured:
 def compare(
     name: str, simulator: str, expected: Observed, measured: Observed, *again: Observed
 ) -> Verdict:
-    """Compare what two simulators found in one case; ``again`` is ours with further seeds."""
+    """Compare the results of two simulators for a case; ``again`` are ours with further seeds."""
     if expected.edges is not None:
         return _compare_distributions(name, simulator, expected, (measured, *again))
     if expected.totals is not None and measured.totals is not None:
@@ -338,7 +340,7 @@ def _of_bin(one: Bin, limits: Mapping[str, float | None]) -> list[Check]:
 def _over_seeds(
     what: str, of: str, theirs: float, ours: Sequence[float], limit: float | None
 ) -> Check:
-    """Return the distance of `theirs` from the range of ours."""
+    """Return a check with the distance of `theirs` from the range of `ours` (a value per seed)."""
     low, high = min(ours), max(ours)
     apart = _share(theirs, min(max(theirs, low), high))
     spread = (low, high) if len(ours) > 1 else None
@@ -510,7 +512,7 @@ def _part(
     theirs: Mapping[FlowKey, FlowTimes],
     ours: Sequence[Mapping[FlowKey, FlowTimes]],
 ) -> Bin:
-    """Return slowdowns as these authors compute them: not clipped at 1."""
+    """Return the bin of some flows. Slowdowns are not clipped at 1, as the authors compute them."""
     slowdowns = [
         sorted(side[key].fct_ns / theirs[key].alone_ns for key in keys) for side in (theirs, *ours)
     ]
@@ -545,7 +547,7 @@ def statistic(ordered: Sequence[float], what: str) -> float:
 
 
 def percentile(ordered: Sequence[float], p: float) -> float:
-    """Return a percentile of sorted values as HPCC's analysis scripts take it."""
+    """Return a percentile of sorted values as HPCC's analysis scripts compute it."""
     return ordered[min(len(ordered) - 1, int(len(ordered) * p))]
 
 

@@ -98,7 +98,7 @@ class Case(Protocol):
         """Read the results of the other simulator."""
 
     def measure(self, folder: Path, seed: int) -> Measured:
-        """Run it with Backwater, with all files in a folder."""
+        """Run the case with Backwater and a seed, with all files in ``folder``."""
 
 
 def complaints(run: RunFiles) -> str | None:

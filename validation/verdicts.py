@@ -42,7 +42,7 @@ Cell = tuple[str, bool]
 
 
 def limits(verdicts: Sequence[Verdict]) -> str:
-    """Return one sentence about the limits of such cases."""
+    """Return a text about the limits that apply to these cases."""
     kinds = dict.fromkeys(verdict.by for verdict in verdicts)
     sentences = [_LIMITS[by] for by in kinds or (By.FLOWS,)]
     return "Limits: " + " ".join(sentences)
@@ -170,7 +170,7 @@ TOLD = 6
 
 
 def broken(verdict: Verdict) -> list[str]:
-    """Describe why a case does not hold."""
+    """Return a line per reason why a case does not hold; an empty list if it holds."""
     lines = [verdict.failed] if verdict.failed else []
     for check in verdict.checks:
         if check.held or check.limit is None:

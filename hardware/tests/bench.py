@@ -22,7 +22,7 @@ QUIET_CYCLES = 3
 
 
 def circuit_test(body: Callable[[Any], Awaitable[None]]) -> Any:
-    """Register a test that gets the circuit inside the bench."""
+    """Register a cocotb test whose argument is the circuit inside the bench."""
 
     @wraps(body)
     async def run(bench: Any) -> None:
@@ -40,8 +40,9 @@ def values(dut: Any, *names: str) -> list[int]:
 class Bench:
     """A circuit with a clock and a reset. Inputs that a cycle does not name keep their value.
 
-    One value has all inputs, and one has the outputs before the rising edge of a cycle, because
-    each access of a signal from Python takes several microseconds.
+    All inputs are packed into one signal. All outputs, as they are before the rising edge of a
+    cycle, are packed into another one. The reason is that each access of a signal from Python takes
+    several microseconds.
     """
 
     def __init__(self, dut: Any, outputs: Iterable[str] = ()) -> None:

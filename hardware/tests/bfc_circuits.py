@@ -58,7 +58,7 @@ async def pipeline(dut: Any) -> None:
             for active, threshold in enumerate(thresholds, 1):
                 fill = {"fill": 1, "fill_row": row, "fill_active": active, "fill_bytes": threshold}
                 await bench.advance({**IDLE, **fill})
-        # Two cycles without a header: what was read from the memories is defined.
+        # Run two cycles without a header, so that the outputs of the memories are defined.
         for _ in range(2):
             await bench.advance(IDLE)
 
@@ -290,7 +290,7 @@ async def egress(dut: Any) -> None:
 
 @circuit_test
 async def frames(dut: Any) -> None:
-    """Check the order of pause, resume and bitmap frames, also where more come than can wait."""
+    """Check the order of pause, resume and bitmap frames, also if more are due than can wait."""
     ports, upstream, depth = values(dut, "PORTS", "UPSTREAM", "DEPTH")
     names = ("frame", "frame_port", "frame_is_bitmap", "frame_on", "frame_queue", "frame_bits")
     bench = Bench(dut, names)
@@ -393,7 +393,7 @@ class Switch:
                 self.frames[port].append((queue, self.part("frame_on", pipeline, 1)))
 
     def part(self, name: str, nth: int, width: int) -> int:
-        """Return a field of a flat output."""
+        """Return entry `nth` of an output that packs entries of `width` bits."""
         return self.bench.output(name) >> nth * width & (1 << width) - 1
 
     def header(self, ingress: int, egress: int, hash_: int, upstream: int, size: int) -> Fields:
@@ -429,7 +429,7 @@ class Switch:
             await self.bench.advance(self.idle)
 
     async def enqueue(self, now: int, numbers: list[int]) -> tuple[int, bool, bool]:
-        """Let a packet arrive; return its queue, that it is over, and that it pauses."""
+        """Let a packet arrive; return its queue, and flags: over the threshold, causes a pause."""
         ingress, egress, hash_, upstream, size, random_ = numbers
         inputs, pipeline = self.header(ingress, egress, hash_, upstream, size)
         bit = 1 << pipeline
@@ -445,7 +445,7 @@ class Switch:
         return queue, over, pause
 
     async def dequeue(self, now: int, port: int) -> tuple[int, bool, bool]:
-        """Let the port send; return the queue, that the packet was over, and that it resumes."""
+        """Let a port send; return the queue, and flags: was over the threshold, causes a resume."""
         width = self.bits["SIZE"]
         for _ in range(4 * self.config["queues"] + 4):
             # The packet buffer answers for the queue whose turn it is, in the same cycle.
@@ -467,7 +467,7 @@ class Switch:
         return turn, packet.over, bool(self.bench.output("resume"))
 
     async def obey(self, port: int, inputs: dict[str, int]) -> None:
-        """Let a frame of the downstream neighbour arrive; queues that open join the round."""
+        """Let a frame of the downstream neighbour arrive; wait until resumed queues can send."""
         await self.cycle(inputs)
         for _ in range(self.config["queues"] + 1):
             await self.cycle({})
@@ -509,7 +509,7 @@ async def switch_trace(dut: Any) -> None:
             for _ in range((ports + 1) * numbers[0]):
                 await switch.cycle({})
     await switch.cycle({})
-    # All frames of a port in order. A few may still wait in its control queue in the dataplane.
+    # Compare the frames of a port in order. In the dataplane a few may still be in a queue.
     for port in range(ports):
         sent = [
             (-1, *numbers[2:]) if kind == "bits" else tuple(numbers[2:])

@@ -84,7 +84,10 @@ class Pipeline:
     """An ingress pipeline: flow table, map of empty queues, choice, threshold, pause counters."""
 
     def __init__(self, widths: Widths, sticky: int, thresholds: list[list[int]]) -> None:
-        """Begin with empty tables; `thresholds` has a row for each speed, for 1, 2, ... queues."""
+        """Begin with empty tables.
+
+        `thresholds` has a row for each port speed, with the bytes for 1, 2, ... active queues.
+        """
         self.widths = widths
         self.sticky = sticky
         self.thresholds = thresholds
@@ -96,12 +99,12 @@ class Pipeline:
         self.third: tuple[Header, bool] | None = None
 
     def entry(self, header: Header) -> Entry:
-        """Return the entry of a packet's flow."""
+        """Return the entry of the flow table for the flow of a packet."""
         slot = header.hash * self.widths.per_port >> 32
         return self.table.setdefault((header.egress, slot), Entry())
 
     def step(self, header: Header | None, now: int, status: Status, refresh: bool) -> Outputs:
-        """Take a header and return what comes out in its cycle, of the headers before it."""
+        """Take a header, and return the outputs of this cycle, which belong to earlier headers."""
         outputs = Outputs()
         third = self.third
         self.third = None
@@ -131,7 +134,10 @@ class Pipeline:
     def place(
         self, header: Header, now: int, status: Status, outputs: Outputs
     ) -> tuple[int, int] | None:
-        """Give a packet its queue, or take it out of the table; return a queue that is assigned."""
+        """Assign a queue to an arriving packet, or remove a packet from the flow table.
+
+        Returns port and queue if an empty queue was assigned.
+        """
         widths, entry = self.widths, self.entry(header)
         if not header.arrives:
             entry.packets -= 1
@@ -164,11 +170,11 @@ class Pipeline:
         return taken
 
     def by_hash(self, header: Header) -> int:
-        """Return the queue that the hash of a flow names."""
+        """Return the queue that the hash of a flow selects."""
         return mixed(header.hash ^ 0x5EED) * self.widths.queues >> 32
 
     def choose(self, header: Header, status: Status) -> tuple[int, bool]:
-        """Return an empty queue, or one by chance; and that it is by chance."""
+        """Return an empty queue, or else a random one; and true if it is random."""
         port, widths = header.egress, self.widths
         if widths.stochastic:
             return self.by_hash(header), False
@@ -209,7 +215,7 @@ class EgressPort:
         bitmap: list[bool] | None,
         take: bool,
     ) -> int | None:
-        """Do one cycle and return the queue that sends its first packet, if any."""
+        """Advance one cycle; return the queue that sends its first packet, or None."""
         opened = [q for q in range(len(self.packets)) if self.is_open(q) and q not in self.round]
         sent = self.look(bool(opened)) if take and self.active() and self.round else None
         if opened:
@@ -223,7 +229,7 @@ class EgressPort:
         return sent
 
     def look(self, is_joining: bool) -> int | None:
-        """Look at the queue whose turn it is."""
+        """Serve the queue whose turn it is; return it if it sends its first packet, else None."""
         queue = self.round[0]
         if not self.is_open(queue):
             self.leave()
@@ -244,7 +250,7 @@ class EgressPort:
         return queue
 
     def leave(self) -> None:
-        """Take the queue whose turn it is out of the round."""
+        """Remove the queue whose turn it is from the round."""
         self.deficits[self.round.popleft()] = 0
         self.served = False
 
@@ -272,7 +278,10 @@ class PauseFrames:
         return None
 
     def step(self, change: tuple[bool, int, int] | None, tick: bool, ready: bool) -> None:
-        """Do one cycle: a change (on, port, queue), bitmaps for all ports, a frame leaves."""
+        """Advance one cycle. `change` is (on, port, queue). With `ready` the first frame leaves.
+
+        With `tick` a bitmap becomes due at each port.
+        """
         is_full = len(self.changes) == self.depth
         frame = self.first()
         if ready and frame is not None:

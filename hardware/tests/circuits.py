@@ -103,7 +103,7 @@ async def ingress(dut: Any) -> None:
         used = others = 0
         await bench.reset({name: int(getattr(buffer, name)) for name in CONFIGURATION})
         for nth, (entering, leaves, pressure, victim) in enumerate(steps):
-            # Other ports fill the pool to a third, two thirds or the end of what is left of it.
+            # Other ports occupy none, one third, two thirds or all of the rest of the pool.
             own = used - others
             others = max(buffer.room_bytes - own, 0) * pressure // 3
             used = own + others
@@ -156,7 +156,7 @@ async def ingress(dut: Any) -> None:
 
 @circuit_test
 async def pause_timer(dut: Any) -> None:
-    """Check that pauses last exactly their quanta for random frames, and the last frame counts."""
+    """Check that pauses last exactly the quanta of the last frame, for random frames."""
     cycles = int(dut.CYCLES.value)
     bench = Bench(dut, ["paused", "expired"])
     quanta = st.one_of(st.integers(0, 4), st.just(100))
@@ -202,7 +202,7 @@ async def a_pause_lasts_its_quanta(dut: Any) -> None:
 
 @circuit_test
 async def generator(dut: Any) -> None:
-    """Check frames and repetitions for random requests and ports that wait."""
+    """Check frames and repetitions for random requests, and a port that cannot always send."""
     quanta, period = int(dut.QUANTA.value), int(dut.REFRESH.value) * int(dut.CYCLES.value)
     bench = Bench(dut, ["frame", "enable", "quanta", "repeats"])
     asked = st.one_of(st.just(set()), PRIORITIES)
@@ -238,7 +238,7 @@ async def generator(dut: Any) -> None:
 
 
 def configuration(trace: Trace) -> dict[str, int]:
-    """Return the inputs of the buffer that a trace was made with."""
+    """Return the inputs that configure the circuit like the buffer of a trace."""
     config = trace.config
     pool = config["pool_bytes"]
     limits = trace.of_ports("headroom")

@@ -113,7 +113,7 @@ async def pipeline(dut: Any) -> None:
                 return Credit(dst, rng.choice(back), dst % 2 == 0)
             return None
 
-        # With few VUPs a VOQ drains several times before the next one.
+        # With few VUPs a VOQ drains several times before the next VUP.
         vups = rng.choice((0.2, 0.02))
         steps = [(one(nth), rng.random() < vups) for nth in range(count)]
         return rng.choice(windows), rng.choice(windows), steps
@@ -124,7 +124,7 @@ async def pipeline(dut: Any) -> None:
 
 @circuit_test
 async def hash_of_words(dut: Any) -> None:
-    """Check the hash of random words, for all bits that a large number of values shows."""
+    """Check the hash of random words. Large values of `count` reveal most bits of the hash."""
     width, index = values(dut, "WIDTH", "INDEX")
     rng = random.Random(7)
     bench = Bench(dut, ["number"])
@@ -241,7 +241,7 @@ class Switch:
         self.bench = Bench(dut, [*OUTPUTS[:5], "turn", "idle", "busy", "returns", *RETURNED])
         self.idle = {**IDLE, "earn": 0, "tick": 0}
         self.queues: dict[int, deque[tuple[int, int, int]]] = defaultdict(deque)
-        # The packet of the last cycle, and what has left.
+        # The packet of the last cycle, and the packets and credits that have left.
         self.packet: tuple[int, int, int] | None = None
         self.released: list[int] = []
         self.returned: dict[int, list[list[int]]] = defaultdict(list)
@@ -279,7 +279,7 @@ class Switch:
         return released
 
     async def ticks(self, until_ps: int, is_inclusive: bool) -> None:
-        """Let the packet generator run, and the VUPs, up to a time."""
+        """Apply the ticks of packet generator and VUPs up to a time. No packet may be released."""
         vup_ps = self.config["vup_ps"]
         while self.next_tick < until_ps or (is_inclusive and self.next_tick == until_ps):
             await self.cycle({"tick": 1}, None)

@@ -27,7 +27,7 @@ class Packet:
 
 @dataclass(frozen=True)
 class Credit:
-    """Units that a credit returns to a destination."""
+    """A credit: units that are returned to the window of a destination."""
 
     dst: int
     units: int
@@ -86,7 +86,7 @@ class Pipeline:
         return next((voq for voq in after if voq in self.ready), None)
 
     def step(self, external: Packet | Credit | None, vup_tick: bool) -> Result:
-        """Do one cycle: the second half of the last operation, and the first half of the next."""
+        """Advance one cycle: second half of the last operation, and first half of the next one."""
         was_ready, served_before = bool(self.ready), self.last_served
         turn = self.turn()
         drained_before = len(self.drained)
@@ -156,7 +156,7 @@ class Pipeline:
         return self.in_flight.get(self.key(packet), 0) + self.units(packet) <= initial
 
     def units(self, packet: Packet) -> int:
-        """Return what a packet takes of a window."""
+        """Return the units of a window that a packet occupies: its bytes, or 1."""
         return packet.size if self.in_bytes else 1
 
     def charge(self, packet: Packet) -> None:
@@ -182,7 +182,7 @@ class Pipeline:
             result.resumes = True
 
     def choose(self, packet: Packet) -> tuple[int, bool]:
-        """Return the lowest free VOQ of a group or, by a hash, one of them."""
+        """Return the lowest free VOQ of a group and false, or else a hashed one and true."""
         if not self.split:
             first, end = 0, self.voqs
         elif packet.below:
@@ -231,13 +231,13 @@ class Emitter:
         return self.due.setdefault(port, deque())
 
     def earn(self, port: int, dst: int, units: int) -> None:
-        """Count credits."""
+        """Add units that a port has to return as credits for a destination."""
         if not self.counts.get((port, dst)):
             self.line(port).append(dst)
         self.counts[port, dst] = self.counts.get((port, dst), 0) + units
 
     def tick(self) -> None:
-        """Let time pass."""
+        """Advance the age of each port by one tick, up to `ticks`."""
         for port in range(self.ports):
             self.age[port] = min(self.age.get(port, 0) + 1, self.ticks)
 

@@ -72,7 +72,7 @@ async def egress(dut: Any) -> None:
         switch_id, speed, offset, steps = example
         model = Egress(switch_id, speed, hops, qlen_bits, shift)
         await bench.reset({"packet": 0, "switch_id": switch_id, "speed": speed})
-        # Large packets bring the counter near its end; an X-free start is the reset's.
+        # Large packets bring the counter near its maximum. The reset has defined its bits.
         for _ in range(offset):
             await bench.cycle({"packet": 1, "size": (1 << 14) - 1, "has_int": 0, "qlen_bytes": 0})
             model.packet(0, (1 << 14) - 1, 0, None)
@@ -117,7 +117,7 @@ async def egress(dut: Any) -> None:
 
 @dataclass
 class Cycle:
-    """Inputs of the sender in one cycle, and the model's events that they end."""
+    """Inputs of the sender in one cycle, and the start or the ACK that is complete with them."""
 
     inputs: dict[str, int]
     starts: int | None = None
@@ -258,7 +258,7 @@ async def sender(dut: Any) -> None:
             constants_of(100_000, 13_000, ppm, qlen_bits, least=6_400, most=6_400),
         ]
     )
-    # A burst makes an ACK of each flow with as many links as the last one.
+    # If the last element of a step is true, the ACK has as many links as the last ACK of its flow.
     example = st.tuples(setting, st.lists(step, min_size=1, max_size=40))
 
     async def follow(example: Any) -> None:
@@ -322,7 +322,7 @@ async def records_that_do_not_count(dut: Any) -> None:
 
 @circuit_test
 async def utilisation_at_the_target(dut: Any) -> None:
-    """Check that U equal to eta multiplies: incStage stays 0, and is 1 with a higher eta."""
+    """Check that the window is multiplied if U equals eta (incStage 0), and not if U is lower."""
     [ppm] = values(dut, "EPSILON_PPM")
     for eta in (1 << 20, (1 << 20) + 1):
         constants = constants_of(100_000, 100_000, ppm, 16, eta=eta, per_eta=1 << 20)
@@ -425,7 +425,7 @@ async def egress_trace(dut: Any) -> None:
 
 @circuit_test
 async def scheduler(dut: Any) -> None:
-    """Check each packet for random starts, windows, rates, ACKs and NAKs, also of one cycle."""
+    """Check each packet for random starts, windows, rates, ACKs and NAKs, also in one cycle."""
     flows, overhead, mtu, cycle_ns = values(dut, "FLOWS", "OVERHEAD", "MTU", "CYCLE_NS")
     bench = Bench(dut, ["send", "start_ready"])
     flow = st.integers(0, flows - 1)
@@ -433,7 +433,7 @@ async def scheduler(dut: Any) -> None:
     window = st.sampled_from([64, mtu << 6, (mtu << 6) + 64, (mtu << 6) - 1, 5 * mtu << 6, WORD])
     rate = st.sampled_from([0, 1, 1 << 14, 1 << 20, 25 << 17, 25 << 19, WORD])
     updates = st.tuples(flow, window, rate)
-    # Flow, packets in flight that are acknowledged, and true for a NAK.
+    # Flow, quarters of the data in flight that are acknowledged, and true for a NAK.
     acks = st.tuples(flow, st.integers(0, 4), st.sampled_from([False, False, True]))
     none = st.none()
     step = st.tuples(

@@ -106,7 +106,7 @@ class Flow:
         return min(rate_share + queue_share, (1 << 30) - 1), elapsed
 
     def ack(self, ack: Ack) -> tuple[int, int] | None:
-        """Return W and R after an ACK, or None if they stay."""
+        """Return W and R after an ACK, or None if they do not change."""
         c = self.constants
         path = (len(ack.records), ack.path)
         if self.path != path:  # HPCC-09, HPCC-10

@@ -28,9 +28,10 @@ def width(signal: str) -> str:
 
 
 def write_bench(top: str, folder: Path) -> tuple[Path, dict[str, str]]:
-    """Write a module with a circuit and a clock, whose signals have all inputs and all outputs.
+    """Write a module with a circuit, a clock, one signal of all inputs, and one of all outputs.
 
-    Return its file, and an environment with the inputs and outputs from the lowest bit on.
+    Return its file, and environment variables that list the inputs and outputs, the ones at the
+    lowest bits first.
     """
     [source] = [path for path in SOURCES if path.stem == top]
     text = source.read_text(encoding="utf-8")
@@ -74,7 +75,7 @@ def simulate(
     environment: Mapping[str, str] | None = None,
     module: str = "circuits",
 ) -> None:
-    """Build a circuit with parameters and run one test of a module of tests on it."""
+    """Build a circuit with parameters, and run the test named `test` of a Python module on it."""
     bench, names = write_bench(top, folder)
     runner = get_runner(SIMULATOR)
     runner.build(
@@ -114,7 +115,7 @@ def trace_program() -> Path:
 def write_trace(
     folder: Path, kind: str, scenario: Path, scheme: str, values: list[str], events: int = EVENTS
 ) -> Path:
-    """Run the dataplane and return the file of its trace."""
+    """Run the dataplane with changes to the scheme (`values`); return the file of its trace."""
     path = folder / "trace.txt"
     command = [str(trace_program()), kind, str(scenario), scheme, str(events), *values]
     with path.open("w", encoding="utf-8") as file:

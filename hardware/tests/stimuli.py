@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 EXAMPLES = int(os.environ.get("HARDWARE_EXAMPLES", "60"))
 EVENTS = int(os.environ.get("HARDWARE_EVENTS", "10000"))
 SHRINK = os.environ.get("HARDWARE_SHRINK", "1") == "1"
-"""Make failing examples small, which takes long."""
+"""True if failing examples are reduced to small ones, which takes long."""
 LENGTH = 500
 """Cycles of one random example of the long tests."""
 
@@ -25,7 +25,7 @@ def mask(priorities: set[int]) -> int:
 
 
 async def check(strategy: st.SearchStrategy[Any], body: Callable[[Any], Awaitable[None]]) -> None:
-    """Run `body` in the simulator for examples of a strategy. Failing ones are made small."""
+    """Run `body` in the simulator for examples of a strategy. Failing examples are reduced."""
 
     @settings(
         max_examples=EXAMPLES,
@@ -45,7 +45,7 @@ async def check(strategy: st.SearchStrategy[Any], body: Callable[[Any], Awaitabl
 async def follow_long(
     follow: Callable[[Any], Awaitable[None]], drawn: Callable[[random.Random, int], Any]
 ) -> None:
-    """Follow long random examples, `HARDWARE_EVENTS` cycles together."""
+    """Run `follow` for long random examples with `HARDWARE_EVENTS` cycles in total."""
     rng = random.Random(7)
     for _ in range(max(EVENTS // LENGTH, 1)):
         await follow(drawn(rng, LENGTH))

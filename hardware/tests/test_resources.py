@@ -16,7 +16,7 @@ from test_hpcc import FIXED, TREE
 def configuration(
     folder: Path, kind: str, text: str, scheme: str, values: list[str]
 ) -> dict[str, int]:
-    """Return the configuration of a trace, which has what `backwater resources` counts."""
+    """Return the configuration of a trace, which includes the numbers of `backwater resources`."""
     scenario = folder / "scenario.toml"
     scenario.write_text(text, encoding="utf-8")
     trace = write_trace(folder, kind, scenario, scheme, values, events=1)
@@ -91,6 +91,6 @@ def test_floodgate(variant: str, tmp_path: Path) -> None:
     voq = {"VOQS": voqs, "VOQ": bits["VOQ"]}
     _, users = state_bits("fg_voq_bitmap", {**voq, "USERS": bits["DST"] + 1})
     _, scheduler = state_bits("fg_voq_scheduler", voq)
-    # The scheduler also has two VOQs and a flag, whatever their number.
+    # The scheduler also stores the numbers of two VOQs, and a flag.
     ready = scheduler - 2 * bits["VOQ"] - 1
     assert memory + users + ready == config["floodgate.bits.agg0"]

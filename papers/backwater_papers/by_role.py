@@ -34,7 +34,7 @@ def port_queue(source: Source, run: RunFiles) -> Samples:
 
 
 def queuing_time(source: Source, run: RunFiles) -> Samples:
-    """Return the mean waiting times of data at ports, each weighted by its number of packets."""
+    """Return the mean waiting time of data at each port, in ps, weighted by the packets."""
     import polars as pl
 
     table = recorded(run, "waiting")

@@ -1,4 +1,4 @@
-"""Tables of a figure file that check what is read from them."""
+"""Access to the tables of a figure file, with checks of keys and types."""
 
 from __future__ import annotations
 

@@ -29,10 +29,10 @@ LEAST_SEEDS = 5
 
 
 class Values(Protocol):
-    """Returns the value of a measure where each axis is at one point."""
+    """Source of the values of measures, such as the runs of a figure."""
 
     def value(self, pick: Pick, seeds: int | None = None) -> Value:
-        """Return the value over the first seeds, or over all of them."""
+        """Return the value of a measure over the first ``seeds`` seeds, or over all seeds."""
         ...
 
 
@@ -106,7 +106,7 @@ def single(pick: Pick) -> Iterator[Pick]:
 
 
 def worst(verdicts: Sequence[str]) -> str:
-    """Return the verdict of a claim from the verdicts at its points."""
+    """Return the verdict of a claim from the verdicts at its points. It must hold at all points."""
     for verdict in (DIFFERS, INCONCLUSIVE):
         if verdict in verdicts:
             return verdict
@@ -163,7 +163,7 @@ def _compared(claim: Claim, pick: Pick, values: Values) -> tuple[_Side, list[_Si
 
 
 def _there(side: Quantity | Pick | None, at: Pick) -> Quantity | Pick | None:
-    """Return a side of a comparison, with the value's point on axes that have several points."""
+    """Return a side of a comparison. Axes with several points get the point that ``at`` has."""
     if not isinstance(side, Pick):
         return side
     select: Mapping[str, tuple[str, ...]] = {
@@ -191,7 +191,7 @@ def _judged(bounds: Sequence[Bound], ours: Value, thans: Sequence[Value]) -> str
 
 
 def _meets(bound: Bound, ours: Array, than: Array) -> Array:
-    """Return for each bootstrap sample whether it meets a bound; NaN meets none."""
+    """Return true for each bootstrap sample that meets a bound; NaN does not meet any bound."""
     if bound.low:
         return np.asarray(ours > than if bound.strict else ours >= than)
     return np.asarray(ours < than if bound.strict else ours <= than)

@@ -284,7 +284,7 @@ class _Work:
             _print(done)
 
     def _command(self, figure: Figure) -> str:
-        """Return the command that makes one figure."""
+        """Return the command that reproduces one figure with these options."""
         words = ["backwater paper", figure.name]
         if self.seeds:
             words.append(f"--seeds {self.seeds}")

@@ -31,7 +31,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """Something that differs between the runs of a group."""
+    """A property in which the runs of a group differ, such as the scheme or a key."""
 
     name: str
     points: tuple[Point, ...]
@@ -116,7 +116,7 @@ class Group:
     changes: tuple[Change, ...] = ()
 
     def axis(self, name: str) -> Axis | None:
-        """Find an axis by name."""
+        """Return the axis with a name; ``None`` if there is none."""
         return next((axis for axis in self.axes if axis.name == name), None)
 
     def scale(self, size: Size) -> Scale:
@@ -125,7 +125,7 @@ class Group:
         return {Size.USUAL: usual, Size.QUICK: self.quick, Size.FULL: self.full}[size]
 
     def seeds_of(self, tags: Mapping[str, str], size: Size) -> tuple[int | None, ...]:
-        """Return the seeds of a combination, by the labels of all axes."""
+        """Return the seeds at a size for a combination of points (``tags``: label by axis)."""
         changes = self.changes if size is Size.FULL else ()
         fewer = [change.full_seeds for change in changes if change.concerns(tags)]
         return self.scale(size).seeds[: min(filter(None, fewer), default=None)]

@@ -40,11 +40,11 @@ class Declarations:
         return next(group for group in self.groups if names is None or group.name in names)
 
     def group(self, panel: Panel) -> Group | None:
-        """Return the runs that a panel shows, if it shows published curves."""
+        """Return the runs that a panel shows; ``None`` if it has no published curves."""
         return self.group_of(panel.select) if panel.published else None
 
     def measure(self, table: Table, key: str, name: object) -> Measure:
-        """Return a declared measure."""
+        """Return the measure with a name; raise ``FigureError`` if it is not declared."""
         if not isinstance(name, str) or name not in self.measures:
             known = ", ".join(self.measures) or "none"
             near = nearest(str(name), self.measures)
@@ -114,7 +114,7 @@ STATISTICS = (*_SIMPLE, "share", *IN_TIME)
 
 
 def read_source(parent: Table, key: str) -> Source:
-    """Read `[data.KEY]`."""
+    """Read the kind of data that `[data.KEY]` declares."""
     table = parent.table(key)
     of = table.one_of("of", SOURCES)
     source = _source_fields(table, of)
@@ -187,7 +187,7 @@ def used_source(table: Table, sources: dict[str, Source]) -> Source:
 
 
 def read_formula(parent: Table, name: str) -> Formula:
-    """Read `[formulas.NAME]`."""
+    """Read the formula that `[formulas.NAME]` declares."""
     table = parent.table(name)
     word = table.one_of("formula", formulas.KINDS)
     kind = formulas.KINDS[word]
@@ -215,7 +215,7 @@ def _calculated(table: Table, name: str, declarations: Declarations) -> Measure:
 
 
 def read_measure(table: Table, name: str, declarations: Declarations) -> Measure:
-    """Read `[measures.NAME]`."""
+    """Read the measure that `[measures.NAME]` declares."""
     if "formula" in table:
         return _calculated(table, name, declarations)
     source = used_source(table, declarations.sources)

@@ -58,7 +58,11 @@ def available(folder: Path = FIGURES) -> list[str]:
 
 
 def wanted(names: Sequence[str], folder: Path = FIGURES) -> list[str]:
-    """Find figures: ``hpcc/fig13``, ``hpcc/fig9a`` (a part), a paper, ``all``, or a file."""
+    """Return the names of all figures that ``names`` select.
+
+    A name is a figure such as ``hpcc/fig13``, a part of one such as ``hpcc/fig9a``, a paper,
+    ``all``, or a file that ends in ``.toml``. Raises ``FigureError`` for an unknown name.
+    """
     known = available(folder)
     chosen: list[str] = []
     for name in names:
@@ -81,7 +85,7 @@ def wanted(names: Sequence[str], folder: Path = FIGURES) -> list[str]:
 
 
 def load(name: str, folder: Path = FIGURES) -> Figure:
-    """Read a figure by name, or a file of one's own."""
+    """Read a figure by its name, or from any file whose name ends in ``.toml``."""
     if name.endswith(".toml"):
         path = Path(name)
         return read(path, f"{path.absolute().parent.name}/{path.stem}")
@@ -89,7 +93,7 @@ def load(name: str, folder: Path = FIGURES) -> Figure:
 
 
 def read(path: Path, name: str | None = None) -> Figure:
-    """Read a figure file."""
+    """Read a figure file; raise ``FigureError`` if it is invalid."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -405,7 +409,7 @@ def curve_claims(panel: Panel, group: Group | None) -> list[Claim]:
     claims: list[Claim] = []
     for curve in panel.published:
         if panel.by is not None and curve.point is None:
-            continue  # a curve of something that is not simulated here
+            continue  # The curve shows a system that is not simulated here.
         select = dict(panel.select)
         for axis in group.axes:
             select.setdefault(axis.name, axis.labels())
@@ -551,7 +555,7 @@ def _bounds(
 
 
 def _named(pick: Pick, value: Pick) -> str:
-    """Return a short name of a measure: only what differs from the value compared with it."""
+    """Return a short name of a measure: only the parts that differ from the value of the claim."""
     other = [
         ", ".join(labels)
         for axis, labels in pick.select.items()

@@ -46,12 +46,12 @@ class Formula:
 
     @property
     def x(self) -> Dimension:
-        """Dimension of its argument on the horizontal axis."""
+        """Dimension of the formula's argument, which is on the horizontal axis."""
         return KINDS[self.kind].x
 
     @property
     def y(self) -> Dimension:
-        """Dimension of its values."""
+        """Dimension of the formula's values."""
         return KINDS[self.kind].y
 
     def at(self, x: Sequence[float] | Array) -> Array:
@@ -62,7 +62,7 @@ class Formula:
 
 
 def workload_points(name: str) -> tuple[list[tuple[float, float]], str] | None:
-    """Points (bytes, share of flows) and interpolation of a built-in distribution of flow sizes."""
+    """Return points (bytes, share of flows) and interpolation of a built-in workload, or None."""
     from backwater.scenario import catalogue
 
     for entry in catalogue("workloads"):

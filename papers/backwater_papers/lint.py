@@ -20,7 +20,7 @@ _OURS = ("specs/", "docs/", "ours")
 
 
 def complaints(figure: Figure) -> list[str]:
-    """Describe what is wrong with the claims of a figure."""
+    """Return a text for each fault of the claims of a figure."""
     return [
         f"{figure.name}: {claim.text}: {fault}"
         for claim in figure.claims

@@ -78,7 +78,7 @@ class Data:
         return found.samples() if isinstance(found, Lines) else found
 
     def lines(self, source: Source, run: RunFiles) -> Lines:
-        """Return a time series of a run."""
+        """Return the time series of a source in a run; raise ``TypeError`` if it is not one."""
         found = self.of(source, run)
         if isinstance(found, Samples):
             raise TypeError(f"{source.of} is not a time series")

@@ -21,7 +21,7 @@ _LEGEND_ENTRIES = 15
 
 
 class Unit:
-    """Unit of an axis."""
+    """Unit of an axis: its size in base units such as ps, and its name."""
 
     def __init__(self, scale: float, name: str = "") -> None:
         self.scale, self.name = scale, name

@@ -1,4 +1,4 @@
-"""What the page about clusters shows, run with stand-ins for SLURM and for containers."""
+"""The examples of the page about clusters work, with stand-ins for SLURM and for containers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LOCAL = "127.0.0.1"
 
 
 def shown(language: str, word: str = "") -> str:
-    """Return the block of the page in a language, that with a word in it."""
+    """Return the only block of the page in a language that contains a word."""
     found = re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     (block,) = (block for block in found if word in block)
     return str(block)

@@ -1,4 +1,4 @@
-"""What documents state about schemes and about this project is what runs and commands give."""
+"""Statements of documents about schemes and about this project agree with runs and commands."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_the_table_of_the_guide_is_that_of_its_command(fabric: Path) -> None:
             assert {columns.text(count, run.summary) for run in compared.values()} == {flows[1]}
     assert checked == len(ROWS)
 
-    # The effect of the threshold alone, and no effect of SPFC.
+    # The difference is the effect of the threshold alone. SPFC has no effect.
     threshold = simulated(
         fabric, ["scheme.pfc.xoff=2"], scheme="dcqcn", out=out.with_name("threshold")
     )

@@ -52,7 +52,7 @@ def test_a_wheel_with_files_of_other_packages_is_refused(name: str, is_foreign: 
 
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
 def test_the_container_installs_the_wheel_of_its_machine(tmp_path: Path, machine: str) -> None:
-    """Run the RUN of the Containerfile, with stand-ins for what it calls."""
+    """Run the RUN instruction of the Containerfile, with stand-ins for its programs."""
     (copied,) = re.findall(r"^COPY (\S+) (\S+)$", text("Containerfile"), re.MULTILINE)
     assert copied[0].startswith("out/wheels/")
     wheels = tmp_path / "wheels"

@@ -28,7 +28,7 @@ def test_a_tutorial_works_as_typed(tutorial: Path, tmp_path: Path) -> None:
         (tmp_path / name).write_text(text, encoding="utf-8")
     script = "".join(COMMANDS.findall(page))
     assert script.count("backwater ") >= 7
-    # The commands of this installation, whatever is on the path.
+    # Use the commands of this installation, not others on the path.
     functions = (
         f'backwater() {{ "{sys.executable}" -m backwater "$@"; }}\n'
         f'python() {{ "{sys.executable}" "$@"; }}\n'
@@ -62,7 +62,8 @@ def test_notebook_runs(path: Path, tmp_path: Path) -> None:
     if path.stem == "compare":
         assert sum("image/png" in output["data"] for output in shown) == 2
         assert any("<th" in page and "ideal-fq" in page and "Slowdown" in page for page in pages)
-        # The bars are gone when the runs are finished.
+        # The progress bars are removed when the runs are finished.
         assert not any("<progress" in page for page in pages)
-    # The client leaves loops open. That is said when they are collected: here, where it is ignored.
+    # The client leaves event loops open, which causes a warning when they are collected. Collect
+    # them here, where the warning is ignored.
     gc.collect()

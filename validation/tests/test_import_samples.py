@@ -37,7 +37,7 @@ def matrix(path: Path, folder: Path) -> Imported:
 
 
 def traces(path: Path, folder: Path) -> Imported:
-    """Import traces with the files that have their number of ranks."""
+    """Import traces with the network file for their number of ranks."""
     ranks = len(list(path.glob("*.et")))
     chakra = REFERENCE / "chakra"
     network = chakra / f"Ring_{ranks}npus.yml"
@@ -50,7 +50,7 @@ def traces_on_a_switch(path: Path, folder: Path) -> Imported:
 
 
 def traces_by_custom_ring(path: Path, folder: Path) -> Imported:
-    """Put the algorithm that other traces are in the place of an all-reduce."""
+    """Import traces whose all-reduces use the algorithm that other traces define."""
     prefix = REFERENCE / CUSTOM / "custom_allreduce"
     system = folder / "system.json"
     system.write_text(json.dumps({"all-reduce-implementation-custom": [str(prefix)]}))
@@ -62,7 +62,7 @@ def algorithm(path: Path, folder: Path) -> Imported:
 
 
 def layers(path: Path, folder: Path) -> Imported:
-    """Import those of the first layers that are small, or all where the first is not."""
+    """Import only the layers with small collectives, or all layers if there are none."""
     header, _, *lines = path.read_text().splitlines()
     small = [x for x in lines if x.strip() and max(map(int, x.split()[4::3])) <= LARGEST]
     kept = small or [x for x in lines if x.strip()]

@@ -51,12 +51,12 @@ def test_limits_of_more_flows() -> None:
     assert not held(theirs, [*theirs[:-1], 103_000])
     assert not held(theirs, theirs, (10, 13))
     assert not held(theirs, theirs, (0, 1))
-    # A flow in the middle may be anywhere.
+    # Only the median and the largest FCT are compared.
     assert held(theirs, [50_000, *theirs[1:]])
 
 
 def spread(scale: float = 1.0, large: float = 1.0) -> Observed:
-    """700 flows of two sizes, whose slowdowns go from 0.9 to 7.9."""
+    """Return results of 700 flows of two sizes, with slowdowns from 0.9 to 7.9."""
     flows = {}
     for i in range(700):
         size = 1000 if i % 2 else 50_000
@@ -74,7 +74,7 @@ def test_limits_of_many_flows() -> None:
     ]
     assert verdict.bins[0].theirs[0] == 1.0, "slowdowns below 1 count as 1"
     assert not compare("x", "ns-3", spread(), spread(1.021)).held
-    # One bin alone breaks it.
+    # One bin alone can exceed its limits.
     apart = compare("x", "ns-3", spread(), spread(1.0, 1.06))
     broken = [(c.what, c.of) for c in apart.checks if not c.held]
     assert broken == [("p50", "50000 to 50000 B"), ("p95", "50000 to 50000 B")]

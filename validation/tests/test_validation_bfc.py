@@ -42,7 +42,7 @@ def line(src: int, dst: int, packets: int, start_ns: int, fct_ns: float, size: i
 
 
 def put(folder: Path, lines: list[str], buffer: str | None = None, config: str = CONFIG) -> Path:
-    """A case in the layout of the reference: the network is above it."""
+    """Write a case in the layout of the reference, with the network file in the folder above."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder.parent / "bfc_topology.csv").write_text(TOPOLOGY, encoding="ascii")
     (folder / "config.txt").write_text(config, encoding="ascii")
@@ -116,7 +116,7 @@ def test_a_list_alone_is_enough(tmp_path: Path) -> None:
     ]
     (tmp_path / "flows.csv").write_text("\n".join(lines) + "\n", encoding="ascii")
     case = one(tmp_path)
-    # Above a packet a flow has whole ones (BFCC-01), and what it takes alone is reckoned.
+    # A flow of more than one packet has full packets (BFCC-01). Its time alone is computed.
     assert case.expected().flows == {
         FlowKey(0, 127, 0, 200, 700): FlowTimes(2 * 10**9, 9000, 8000 + 4 * 56),
         FlowKey(0, 1, 1, 100, 2000): FlowTimes(2 * 10**9 + 100, 5000, 4000 + 3 * 80),
@@ -166,13 +166,13 @@ def test_a_broken_case_fails_and_stops_no_other(tmp_path: Path) -> None:
     assert [(v.name, v.held) for v in found] == [("x", False), ("y", True), ("z", False)]
     assert "expected `ns,switch,bytes`" in (found[0].failed or "")
     assert "cannot be read" in (found[2].failed or "")
-    # One flow is too few to promise anything.
+    # There is no limit for a single flow.
     assert [v.promised for v in found] == [False, False, False]
     assert verdicts.table(found)[1][1][-1] == ("no limit", True)
 
 
 def told(scale: float, long: float = 1.0, buffer: int = 100_000) -> Observed:
-    """250 small flows, 20 large ones, 30 of an incast."""
+    """Return results of 250 small flows, 20 large ones, and 30 of an incast."""
     sizes = [(1000, 100)] * 250 + [(13_000_000, 100)] * 20 + [(20_000, 200)] * 30
     flows = {}
     for i, (size, port) in enumerate(sizes):
@@ -240,7 +240,7 @@ def busy() -> list[str]:
 
 
 def as_ours(case: Path, kept: Path, stretch: float) -> None:
-    """Write what our run of a case found as if the other simulator had, small flows slower."""
+    """Write our results of a case as those of the other simulator, with slower small flows."""
     run = load(kept / "run")
     lines = []
     for row in run.table("flows").sort("id").iter_rows(named=True):
@@ -268,7 +268,7 @@ def test_a_small_case_from_end_to_end(tmp_path: Path, validated: Validated) -> N
     assert (verdict["flows"], verdict["promised"]) == (247, True)
     assert max(check["apart"] for check in verdict["checks"]) < 1e-3
     assert {check["what"] for check in verdict["checks"]} >= {"avg", "p99", "buffer"}
-    # Some packets did wait.
+    # Some packets waited.
     most = next(c for c in verdict["checks"] if c["of"] == "max in B")
     assert most["theirs"] == most["ours"] > 10_000
     page = (tmp_path / "page.md").read_text(encoding="utf-8")

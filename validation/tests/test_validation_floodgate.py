@@ -28,7 +28,7 @@ START_NS = 2_000_010_000
 
 
 def topology() -> str:
-    """Three racks of four hosts under two cores, in the dialect of that simulator."""
+    """Return a network of three racks of four hosts and two cores, in that simulator's format."""
     hosts = RACKS * PER_RACK
     tors = [hosts + i for i in range(RACKS)]
     cores = [hosts + RACKS + i for i in range(CORES)]
@@ -100,7 +100,10 @@ def put(
     buffer: str | None = None,
     pfc: str | None = None,
 ) -> Path:
-    """A case in the layout of the reference: the network is above it. Words end with the mark."""
+    """Write a case in the layout of the reference, with the network file in the folder above.
+
+    If the lines have one column more, it is the mark `is_incast`.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     (folder.parent / "small.topo").write_text(topology(), encoding="ascii")
     (folder / "cfg.ini").write_text(config or configuration(), encoding="ascii")
@@ -143,7 +146,7 @@ def test_a_case_is_read_as_that_simulator_would_have_set_it_up(tmp_path: Path) -
     }
     assert expected.totals is not None
     assert {key.src for key in expected.totals.incasts} == {4, 5}
-    # Pauses that are open at the end of the log end with it.
+    # Pauses that are open at the end of the log count until its end.
     assert expected.totals.paused_us == {0: 0.2, 1: 0.0, 2: 0.5}
     assert expected.totals.samples == {(0, 0): 5, (10000, 3): 77}
     at = begins - floodgate_case._EPOCH_NS
@@ -228,7 +231,7 @@ def test_a_broken_case_stops_no_other(tmp_path: Path) -> None:
 
 
 def told(scale: float = 1.0, paused: float = 1.0, most: int = 1000) -> Observed:
-    """100 flows that came by chance and 50 of incasts, pauses, and buffers."""
+    """Return results of 100 random flows and 50 incast flows, with pauses and buffers."""
     flows = {}
     incasts = set()
     for i in range(150):
@@ -270,7 +273,7 @@ def test_limits() -> None:
 
 
 def busy() -> list[tuple[int, int, int, int, bool]]:
-    """Flows by chance all over the network, and an incast to host 0 that fills the first ToR."""
+    """Return random flows in the whole network, and an incast to host 0 that fills its ToR."""
     pairs = [(i * 5 % 12, (i * 5 + 1 + i % 11) % 12) for i in range(120)]
     flows = [
         (src, dst, 300 + 97 * (i % 40), START_NS + 170 * i, False)
@@ -280,7 +283,7 @@ def busy() -> list[tuple[int, int, int, int, bool]]:
 
 
 def as_ours(case: Path, kept: Path, stretch: float) -> None:
-    """Write what our run of a case found as if that simulator had, flows by chance slower."""
+    """Write our results of a case as those of that simulator, with slower random flows."""
     run = load(kept / "run")
     config = (case / "cfg.ini").read_text(encoding="ascii")
     found = {
@@ -340,7 +343,7 @@ def test_a_small_case_from_end_to_end(floodgate: int, tmp_path: Path, validated:
     not REFERENCE.is_dir(), reason="the authors' results are not beside the checkout"
 )
 def test_the_authors_own_list_is_read_whole() -> None:
-    """Both cases; that they hold takes a minute: docs/validation-floodgate.md."""
+    """Read both cases. Their comparison takes a minute: see docs/validation-floodgate.md."""
     found = [case.expected() for case in cases.find(REFERENCE)]
     assert [len(one.flows) for one in found] == [5663, 5663]
     for one in found:

@@ -1,4 +1,4 @@
-"""From ns-3's files through a run with its profile to ns-3's files, as a user goes."""
+"""Imports files of ns-3, runs them with its profile, exports the results, and compares them."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_import_run_export_validate(
     }
     wanted = {"1000": 2_000_000_000, "20000": 2_000_010_000, "999": 2_000_050_000}
     for x in got:
-        # ns-3 cuts the decimal of a start to nanoseconds, which may take the last one away.
+        # ns-3 truncates a decimal start to nanoseconds, so it may be one nanosecond earlier.
         assert wanted.get(x[4], 2_000_050_000) - int(x[5]) in (0, 1)
     assert (out / "qlen.txt").read_text(encoding="ascii").startswith("time: 2000100000\n3 1 ")
     # Use our own output as the output of ns-3: every flow is equal to the nanosecond.
