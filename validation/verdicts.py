@@ -54,20 +54,23 @@ def _listed(limits: Mapping[str, float | None]) -> str:
 
 _LIMITS = {
     By.FLOWS: (
-        f"a single flow {SINGLE_NS} ns; up to {FEW} flows each {FEW_SHARE:.1%}; more: "
-        f"median and largest FCT {MANY_SHARE:.0%}, pauses {PAUSES_SHARE:.0%}; {BIN} flows and "
-        f"more: slowdown in size bins of at least {BIN} flows {_listed(EQUAL_BINS)} (the worst bin "
-        "is shown)."
+        f"the FCT of a single flow may differ by {SINGLE_NS} ns, and each of up to {FEW} flows by "
+        f"{FEW_SHARE:.1%}. With more flows the median and the largest FCT may differ by "
+        f"{MANY_SHARE:.0%}, and the number of pauses by {PAUSES_SHARE:.0%}. With at least {BIN} "
+        f"flows the slowdown is compared in size bins of at least {BIN} flows, and may differ by "
+        f"{_listed(EQUAL_BINS)}. The table shows the bin with the largest difference."
     ),
     By.BINS: (
-        f"slowdown by the authors' formula in their size bins, from {PART} flows of a bin on, "
-        f"{_listed(GIVEN_BINS)} (the worst such bin is shown); from {PART} flows in all on, "
-        f"buffers of switches over time {_listed(BUFFERS)}. With several seeds of ours: how far "
-        "off their range is. In brackets: no limit."
+        "the slowdown is that of the authors' formula, compared in their size bins. In bins of at "
+        f"least {PART} flows it may differ by {_listed(GIVEN_BINS)}. The table shows the bin with "
+        f"the largest difference. With at least {PART} flows, samples of switch buffers may "
+        f"differ by {_listed(BUFFERS)}. If we have several seeds, the difference is the distance "
+        "from their range. A number in brackets has no limit."
     ),
     By.TOTALS: (
-        f"FCT of flows that belong to no incast {_listed(WHOLE)}; time that PFC held the cores "
-        f"and the fullest buffer {TOTAL:.0%}. In brackets: no limit."
+        f"the FCT of flows that belong to no incast may differ by {_listed(WHOLE)}. The time for "
+        f"which PFC pauses the core switches and the fullest buffer may differ by {TOTAL:.0%}. A "
+        "number in brackets has no limit."
     ),
 }
 """Sentences by method of comparison."""
@@ -81,9 +84,9 @@ def _explained(columns: Sequence[str]) -> str:
             "*Same ns*: flows that start and end at the same nanosecond in both simulators."
         )
     apart = ", ".join(f"*{name}*" for name in columns if name in ("FCT", *_MEASURES))
-    sentences.append(f"{apart}: how far apart the two are.")
+    sentences.append(f"{apart}: relative difference between the two simulators.")
     if "pauses" in columns:
-        sentences.append("*Pauses*: ours / theirs.")
+        sentences.append("*Pauses*: number in Backwater / in the other simulator.")
     return " ".join(sentences)
 
 
@@ -247,7 +250,7 @@ def _bin_table(verdict: Verdict) -> list[str]:
         "",
         f"## {verdict.name}: slowdown by size",
         "",
-        f"{_ours_are(verdict)} / {verdict.simulator}, and how far apart.",
+        f"{_ours_are(verdict)} / {verdict.simulator}, and their relative difference.",
         "",
         "| flow size (B) | flows | " + " | ".join(verdict.statistics) + " |",
         "|---|---:|" + "---:|" * len(verdict.statistics),
