@@ -69,7 +69,7 @@ def size(top: str, parameters: dict[str, int]) -> dict[str, int]:
 
 
 def main() -> None:
-    """Print the table."""
+    """Synthesise the circuits, and print a table with the cells of each."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", default="", help="part of the names of the modules")
     only = parser.parse_args().only

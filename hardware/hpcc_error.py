@@ -70,7 +70,7 @@ def measure(program: Path, values: list[str]) -> Measured:
 
 
 def main() -> None:
-    """Print the table."""
+    """Run the dataplane with each arithmetic, and print the table of errors and queues."""
     program = trace_program()
     columns = ("arithmetic", "mean error of W", "99th percentile", "largest error")
     columns += ("largest queue", "mean queue after 2 ms", "mean time of the seven flows")

@@ -119,7 +119,10 @@ def _fct_line(path: Path, number: int, words: list[str]) -> tuple[FlowKey, FlowT
 
 
 def _node(word: str) -> int:
-    """Read a host: its address in 8 hexadecimal digits, or its number (ConWeave)."""
+    """Return the number of a host. ``word`` is its address in 8 hexadecimal digits, or the number.
+
+    ConWeave writes numbers.
+    """
     return int(word, 16) >> 8 & 0xFFFF if len(word) == 8 else int(word)
 
 

@@ -49,7 +49,7 @@ class Constants:
 
     @property
     def per_base_rtt(self) -> int:
-        """Return 2^36 / T."""
+        """Return 2^36 / T, where T is the base RTT in ns; at most the largest word."""
         return min((1 << 36) // self.base_rtt_ns, WORD)
 
     def inputs(self) -> dict[str, int]:
@@ -90,7 +90,10 @@ class Flow:
         self.reference = self.constants.most
 
     def link(self, last: int, new: int) -> tuple[int, int] | None:
-        """Return u' of a link and the time between the records, or None if the link is skipped."""
+        """Return the utilisation u' of a link, and the time between the two records in ns.
+
+        None is returned if the link is skipped (HPCC-20).
+        """
         c = self.constants
         speed = new >> 44 + c.qlen_bits
         elapsed = (new >> 20 + c.qlen_bits) - (last >> 20 + c.qlen_bits) & 0xFFFFFF
@@ -106,7 +109,7 @@ class Flow:
         return min(rate_share + queue_share, (1 << 30) - 1), elapsed
 
     def ack(self, ack: Ack) -> tuple[int, int] | None:
-        """Return W and R after an ACK, or None if they do not change."""
+        """Return the window W and the rate R after an ACK, or None if they do not change."""
         c = self.constants
         path = (len(ack.records), ack.path)
         if self.path != path:  # HPCC-09, HPCC-10

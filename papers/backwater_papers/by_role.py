@@ -53,7 +53,7 @@ def sent(source: Source, run: RunFiles) -> Samples:
 
 
 def buffer_course(source: Source, run: RunFiles) -> Lines:
-    """Return the bytes in the buffer of each switch over time, probe by probe."""
+    """Return the bytes in the buffer of each switch at each probe, as time series."""
     import polars as pl
 
     table = run.measured_queues().with_columns(pl.col("name", "tier").cast(pl.String))

@@ -117,7 +117,7 @@ class Table:
         return value
 
     def quantity(self, key: str, dimension: Dimension) -> float:
-        """Return a quantity in the unit of its dimension."""
+        """Return a quantity as a number in the unit of ``dimension``, such as ps or bytes."""
         return self.quantity_of(key, self.need(key, dimension.value), dimension).value
 
     def quantity_of(self, key: str, written: object, dimension: Dimension | None) -> Quantity:

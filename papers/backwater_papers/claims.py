@@ -163,7 +163,10 @@ def _compared(claim: Claim, pick: Pick, values: Values) -> tuple[_Side, list[_Si
 
 
 def _there(side: Quantity | Pick | None, at: Pick) -> Quantity | Pick | None:
-    """Return a side of a comparison. Axes with several points get the point that ``at`` has."""
+    """Return a side of a comparison at one point.
+
+    On each axis on which the side has several points, it gets the point that ``at`` has.
+    """
     if not isinstance(side, Pick):
         return side
     select: Mapping[str, tuple[str, ...]] = {
@@ -201,7 +204,7 @@ def _meets(bound: Bound, ours: Array, than: Array) -> Array:
 
 
 def _points(claim: Claim, pick: Pick) -> str:
-    """Return the labels of the axes of which a claim names several points."""
+    """Return, as text, the label of ``pick`` on each axis on which the claim has several points."""
     several: Selection = claim.value.select
     return ", ".join(
         pick.select[axis][0]

@@ -433,7 +433,10 @@ def _looks(axis: Axis) -> dict[str, Style]:
 
 
 def _largest(panel: Panel, results: Results) -> float:
-    """Return the largest 99.9th percentile of a panel's lines, from which its unit follows."""
+    """Return the largest 99.9th percentile among the lines of a panel.
+
+    The unit of the panel's axis is chosen for this value.
+    """
     assert panel.source is not None
     found = [0.0]
     for _, select, _ in _lines(panel, results):

@@ -319,7 +319,7 @@ def _queue_samples(source: Source, run: RunFiles) -> Samples:
 
 
 def _queueing(source: Source, run: RunFiles) -> Samples:
-    """Return how long data packets waited at ports; with Homa, only granted packets."""
+    """Return how long data packets waited at ports, in ps; with Homa, only granted packets."""
     import polars as pl
 
     table = of_ports(source, run, recorded(run, "delay_histogram")).filter(pl.col("scheduled"))

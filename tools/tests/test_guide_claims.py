@@ -32,7 +32,7 @@ def rows_of_the_guide() -> list[list[str]]:
 
 @pytest.fixture(scope="module")
 def fabric(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The scenario of the guide."""
+    """Write the scenario of the guide into a file, and return the file."""
     found = re.search(r"```toml\n(name = \"fabric\".*?)```", GUIDE.read_text(), re.DOTALL)
     path = tmp_path_factory.mktemp("guide") / "fabric.toml"
     path.write_text(found[1])

@@ -85,7 +85,7 @@ def framed(severity: str, message: str, place: Place | None, hint: str | None) -
 
 
 def _window(place: Place, width: int = 90) -> tuple[str, int]:
-    """Cut a part with the word out of a long line; return it and the offset of the word in it."""
+    """Return at most ``width`` characters around the word, and the offset of the word in them."""
     at = place.column - 1
     shown = place.text.replace("\t", " ")
     if len(shown) <= width:

@@ -171,7 +171,7 @@ class Explanation:
     reasons: tuple[Reason, ...]
 
     def data(self) -> dict[str, Any]:
-        """Return the explanation as plain data."""
+        """Return the explanation as dicts and lists, for JSON."""
         found = asdict(self)
         found["reasons"] = list(found["reasons"])
         for reason in found["reasons"]:
@@ -223,7 +223,7 @@ def recorded(run: RunFiles) -> RunFiles | None:
 
 
 def words(part: str) -> str:
-    """Return a phrase that describes a part."""
+    """Return a phrase that describes a part of the delay breakdown, such as ``nic_pace``."""
     return _WORDS[part]
 
 
@@ -284,7 +284,7 @@ def slow_by_class(runs: Mapping[str, RunFiles], percentile: float = 99) -> Slow:
 
 
 def named(found: Slow) -> list[str]:
-    """Return, in order, the groups with a significant share of the time in at least one row."""
+    """Return the groups that have at least the share ``LEAST`` of the FCT in some row, in order."""
     rows = [row for by_run in found.values() for row in by_run.values()]
     return [g for g in COLOURS if any(row[g] >= LEAST * row["fct_ps"] for row in rows)]
 

@@ -19,7 +19,7 @@ ROLES = ("tor-up", "agg-up", "core", "agg-down", "tor-down")
 
 
 def levels(run: RunFiles) -> dict[int, int]:
-    """Return the distance of each node from the nearest host. Hosts have 0."""
+    """Return the distance of each node from the nearest host, in links. Hosts have 0."""
     links = run.table("ports").select("node", "peer", pl.col("tier").cast(pl.String))
     near: dict[int, list[int]] = {}
     for node, peer, _ in links.iter_rows():

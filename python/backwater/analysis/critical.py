@@ -215,7 +215,7 @@ def latest(path: pl.DataFrame, count: int) -> pl.DataFrame:
 
 @cache
 def _declared(resolved: str, workload: str) -> dict[str, Any]:
-    """Return the table of a workload in a scenario."""
+    """Return the table ``[[workload]]`` with a name in a resolved scenario, or an empty dict."""
     workloads = tomllib.loads(resolved).get("workload", [])
     return next((found for found in workloads if found["name"] == workload), {})
 

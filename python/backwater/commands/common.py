@@ -228,7 +228,7 @@ def one_run(path: Path) -> RunFiles:
 
 
 def shown(result: Results | None) -> str:
-    """Return the directory of results as text."""
+    """Return the path of a directory of results, or ``nowhere`` if there are no results."""
     return "nowhere" if result is None else str(result.path)
 
 

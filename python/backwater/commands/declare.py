@@ -64,7 +64,10 @@ class Argument:
 
 
 class Option:
-    """A parameter that is identified by its name; without ``names``, by that of the parameter."""
+    """An option of a command line, such as ``--seed``.
+
+    Without ``names``, its name is that of the parameter of the Python function.
+    """
 
     def __init__(
         self,

@@ -39,7 +39,7 @@ QUESTIONS = {
     "incast": "Senders of an incast, 0 for none",
     "schemes": "Schemes to compare (`backwater list schemes`)",
 }
-"""The questions, in this order."""
+"""Question about each value, in the order in which the questions are asked."""
 
 
 @dataclass

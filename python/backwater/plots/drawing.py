@@ -247,7 +247,7 @@ _KINDS: dict[charts.Kind, Callable[[Axes, Panel, Mapping[str, Style]], None]] = 
 
 
 def new_figure(shape: tuple[int, int], height: float) -> tuple[Figure, list[Axes]]:
-    """Return a figure with rows and columns of panels."""
+    """Return a figure and its panels; ``shape`` is (rows, columns), ``height`` is in inches."""
     figure = Picture(figsize=(10.2, height))
     figure.set_layout_engine("constrained", w_pad=0.08)
     rows, columns = shape

@@ -212,7 +212,10 @@ def _until(flows: Mapping[str, Flows] | Mapping[str, Pooled]) -> str:
 
 
 def slowdown(flows: Mapping[str, Flows] | Mapping[str, Pooled]) -> Chart:
-    """Plot FCT slowdown against flow size, by several statistics, without incast flows."""
+    """Return the chart of FCT slowdown against flow size, for flows outside incasts.
+
+    It has several statistics.
+    """
     edges = curves.equal_count_edges([one.by_size for one in flows.values()])
     found: dict[str, list[Line]] = {statistic: [] for statistic in STATISTICS}
     cells: dict[int, dict[str, str]] = {}
@@ -263,7 +266,7 @@ def slowdown(flows: Mapping[str, Flows] | Mapping[str, Pooled]) -> Chart:
 
 
 def classes(flows: Mapping[str, Flows]) -> Chart:
-    """Plot the distribution of the slowdown of each class of flows."""
+    """Return the chart of the distribution of the slowdown of each class of flows."""
     found: dict[str, list[Line]] = {}
     quantiles: dict[str, dict[str, Array]] = {}
     for name, one in flows.items():
@@ -292,7 +295,7 @@ def classes(flows: Mapping[str, Flows]) -> Chart:
 
 
 def incast(flows: Mapping[str, Flows]) -> Chart:
-    """Plot the distribution of the completion times of incast flows."""
+    """Return the chart of the distribution of the completion times of incast flows."""
     samples = {name: one.incast_fct_us for name, one in flows.items()}
     lines = [Line(name, *_distribution(values)) for name, values in samples.items() if len(values)]
     x = Axis("FCT of an incast flow (µs)", "log", "µs")
@@ -308,7 +311,10 @@ def incast(flows: Mapping[str, Flows]) -> Chart:
 
 
 def buffer(runs: Runs) -> Chart:
-    """Plot the distribution of the switches' buffer occupancy over probes, for each tier."""
+    """Return the chart of the distribution of switches' buffer occupancy, for each tier.
+
+    The distribution is over all switches of the tier and all probes.
+    """
     samples = {
         (tier, name): np.sort(values)
         for tier, by_run in curves.buffer_samples(runs).items()
@@ -331,7 +337,10 @@ def buffer(runs: Runs) -> Chart:
 
 
 def timeline(runs: Runs, flows: Mapping[str, Flows]) -> Chart:
-    """Plot flows in flight, active pauses, and the fullest switch of each tier over time."""
+    """Return the chart of flows in flight, active pauses and the fullest switches over time.
+
+    It has the fullest switch of each tier.
+    """
     step_ps = _step_ps(runs)
     end_ps = max(run.summary["end_ps"] for run in runs.values())
     panels: dict[str, Panel] = {}
@@ -388,7 +397,10 @@ def _courses(run: RunFiles, in_flight: Array, step_ps: int) -> dict[str, _Course
 
 
 def pauses(runs: Runs) -> Chart:
-    """Plot the fraction of port-time during which PFC paused the links, by tier and direction."""
+    """Return the chart of the fraction of time during which PFC paused links.
+
+    The fraction is a mean over the links of a tier and direction.
+    """
     groups, shares = curves.pause_groups(runs)
     any_pause = any(value for by_group in shares.values() for value in by_group.values())
     names = [f"{a} → {b}" for a, b in groups]
@@ -417,7 +429,10 @@ def pauses(runs: Runs) -> Chart:
 
 
 def active(runs: Runs) -> Chart:
-    """Plot the distribution of the number of active flows at a switch port, weighted by time."""
+    """Return the chart of the distribution of the number of active flows at a switch port.
+
+    It is weighted by time.
+    """
     found = {name: curves.active_flows(run) for name, run in runs.items()}
     lines = [Line(name, *curves.thinned(*xy, POINTS)) for name, xy in found.items() if len(xy[0])]
     x = Axis("active flows at a switch port (with at least one packet queued)", "log1p")
@@ -438,7 +453,7 @@ def active(runs: Runs) -> Chart:
 
 
 def blame(runs: Runs, percentile: float = 99) -> Chart:
-    """Plot the mean delay breakdown of the flows of each class whose slowdown is in the tail.
+    """Return the chart of the mean delay breakdown of the flows in the tail of each class.
 
     The tail begins at ``percentile`` of the slowdown of the class.
     """

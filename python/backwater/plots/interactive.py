@@ -58,7 +58,7 @@ LETTERS = 34
 """Number of letters that fit below or above a narrow panel."""
 
 SHORT = 40
-"""Shorter columns are lists in the page, and others are arrays."""
+"""Number of values from which a column of the page is stored as an array instead of a list."""
 
 STOPS = 100
 """Maximum number of places along a line at which the tooltip has values."""
@@ -296,9 +296,9 @@ class _Plot:
         return text
 
     def _at_x(self, values: Any) -> Array:
-        """Convert values to positions on the x axis. The scale log1p exists only here.
+        """Convert values to positions on the x axis: log(1 + x) with the scale ``log1p``.
 
-        Bokeh has no logarithmic scale that contains 0.
+        The conversion is made here because Bokeh has no logarithmic scale that contains 0.
         """
         array = np.asarray(values, dtype=float)
         return np.log1p(array) if self.panel.x.scale == "log1p" else array

@@ -140,7 +140,7 @@ def _unrecorded(
 
 
 def _slowest(flows: Mapping[str, figures.Flows]) -> Table:
-    """List the flows with the largest slowdown of each scheme."""
+    """Return the table of the flows with the largest slowdown, for each scheme."""
     rows = [
         [
             name,
@@ -160,7 +160,10 @@ def _slowest(flows: Mapping[str, figures.Flows]) -> Table:
 
 
 def _ports(runs: Mapping[str, RunFiles]) -> Table:
-    """List the ports of each scheme that were paused longest or had the longest queue."""
+    """Return the table of the ports that were paused longest or had the longest queue.
+
+    It has such ports for each scheme.
+    """
     rows = []
     for name, run in runs.items():
         ports = run.table("ports")

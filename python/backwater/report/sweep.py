@@ -233,7 +233,10 @@ def _y_axis(one: Column) -> Axis:
 
 
 def _rests(results: Results, indices: Sequence[int]) -> list[dict[int, Any]]:
-    """Return all combinations of the keys that are not on an axis, by index of the key."""
+    """Return all combinations of values of the keys outside ``indices``.
+
+    Each combination maps the index of a key to its value.
+    """
     others = [i for i in range(len(results.keys)) if i not in indices]
     rests = dict.fromkeys(tuple(values[i] for i in others) for values in results.groups)
     return [dict(zip(others, rest, strict=True)) for rest in rests]
@@ -406,7 +409,10 @@ class Cell:
 
 
 def _tables(results: Results, metrics: Sequence[Column]) -> list[dict[str, Any]]:
-    """Return a table for each metric, and one of differences between schemes."""
+    """Return a table of means for each metric, then a table of differences to the first scheme.
+
+    The differences are left out if there is only one scheme.
+    """
     baseline, *others = results.schemes
     means = [_table(results, one, results.schemes, "mean over seeds") for one in metrics]
     what = f"difference to {baseline} at the same seed"

@@ -74,7 +74,7 @@ class Stretches:
 
 
 def ranks(runs: Runs) -> Chart:
-    """Plot the activity of each rank over time."""
+    """Return the chart of the activity of each rank over time."""
     with_names = _with_names(runs)
     ends = [run.summary["end_ps"] for run in runs.values()]
     x = Axis("time (ms)", unit="ms", start=0, end=max(ends) / 1e9)
@@ -300,7 +300,10 @@ _MEASURES = ("mean time", "mean", "lowest", "bound", "of the bound")
 
 
 def bandwidths(runs: Runs) -> Chart:
-    """Plot the mean bus bandwidth of collectives by kind, with the bound that their links set."""
+    """Return the chart of the mean bus bandwidth of collectives by kind.
+
+    It has the bound that their links set, too.
+    """
     with_names = _with_names(runs)
     tables = {name: _by_group(run, with_names) for name, run in runs.items()}
     drawn = {name: _by_family(table) for name, table in tables.items()}

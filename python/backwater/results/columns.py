@@ -70,7 +70,7 @@ class Column:
         return self.scale or _UNITS[self.unit][0]
 
     def text(self, value: Any) -> str:
-        """Return a value as it is in tables."""
+        """Return a value as text for tables."""
         return (self.form or _UNITS[self.unit][1])(value)
 
     @property
@@ -175,7 +175,10 @@ def _slowdowns() -> Iterable[Column]:
 
 
 def _times() -> Iterable[Column]:
-    """FCTs as times: columns of sweeps and data frames that the table of results does not show."""
+    """Yield the columns of FCTs as times, which the table of results does not show.
+
+    They are in sweeps and data frames.
+    """
     for name in BINS:
         for key, words in _PERCENTILES.items():
             yield Column(

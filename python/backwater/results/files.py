@@ -104,7 +104,7 @@ class RunFiles:
     def measured_flows(
         self, columns: Sequence[str | pl.Expr] | None = None, where: pl.Expr | None = None
     ) -> pl.DataFrame:
-        """Flows of the statistics: they finished, and started after the warm-up.
+        """Return the flows that statistics use: they finished, and started after the warm-up.
 
         With ``columns`` only these are read and returned. ``where`` is a further condition on the
         flows.
@@ -130,7 +130,7 @@ class RunFiles:
             return (found if where is None else found.filter(where)).select(columns).collect()
 
     def measured_queues(self) -> pl.DataFrame:
-        """Probes of the statistics: those in the measured time, with one row each."""
+        """Return the probes that statistics use: those in the measured time, with one row each."""
         first, last = self.summary["measure_from_ps"], self.summary["measure_to_ps"]
         table = self.table("queues")
         if "probes" in table.columns:
@@ -154,7 +154,7 @@ class RunFiles:
         return self._tables[name]
 
     def scan(self, name: str) -> pl.LazyFrame:
-        """Return a table that is read when the result is collected."""
+        """Return a table as a lazy frame, which is read when the result is collected."""
         with self._own_files():
             return scan([self.path], name)
 

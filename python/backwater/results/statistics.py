@@ -175,7 +175,7 @@ def _away(value: float, tiny: float) -> float:
 
 
 def _inverse_beta(share: float, a: float, b: float) -> float:
-    """Return the x at which the incomplete beta function has a value."""
+    """Return the x at which the incomplete beta function with ``a`` and ``b`` is ``share``."""
     low, high = 0.0, 1.0
     for _ in range(200):
         middle = (low + high) / 2

@@ -40,7 +40,7 @@ _DAMAGED = "damaged"
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A run that could not be made."""
+    """Why a run could not be made, and the command that repeats it."""
 
     kind: str
     """``error``, ``crash``, ``timeout`` or ``memory``."""

@@ -200,7 +200,7 @@ class Child:
 
 
 def resident_bytes(pid: int) -> int:
-    """Return the resident memory of a process; 0 if the process has ended.
+    """Return the resident memory of a process in bytes; 0 if the process has ended.
 
     The address space (``RLIMIT_AS``) is not used, because allocators and threads reserve much more
     of it than they use.

@@ -125,7 +125,10 @@ class _Call:
     outcome: Outcome = field(default_factory=Outcome)
 
     def find(self, retry_failed: bool) -> list[str]:
-        """Take the stored runs; return the keys of the others."""
+        """Take finished runs and failures from the store; return the keys of the runs to make.
+
+        With ``retry_failed``, runs that failed earlier are made again.
+        """
         todo = []
         for key in self.by_key:
             run = self.store.get(key)

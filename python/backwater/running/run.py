@@ -275,7 +275,7 @@ def _command(scenarios: Sequence[Scenario], asked: Sweep) -> str:
 def _list_requested(
     path: Path, store: Path, asked: Sweep, requested: list[Requested], command: str
 ) -> None:
-    """Write the list of requested runs."""
+    """Write the list of requested runs into the directory of results ``path``."""
     inside = store.resolve().is_relative_to(path.resolve())
     first = asked.scenarios[0]
     several = len(asked.scenarios) > 1

@@ -162,7 +162,7 @@ def simulate(
     began = time.monotonic()
 
     def progress(*known: Any) -> None:
-        """Pass the fields of :class:`Progress` on, with the wall-clock time between them."""
+        """Call the listener with the core's fields of :class:`Progress` and the wall-clock time."""
         if listener is not None:
             fields = [*known[:6], time.monotonic() - began, *known[6:]]
             listener(Progress(*fields))

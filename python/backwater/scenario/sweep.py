@@ -582,7 +582,11 @@ class _Reader:
     def _leaves(
         self, table: dict[str, Any], where: positions.Path, *, ranges: bool
     ) -> Iterator[tuple[str, Any, positions.Path]]:
-        """Yield dotted keys: `a.b = [..]`, `[axes.a]` with `b = [..]`, and `"a.b" = [..]`."""
+        """Yield the dotted key, the value and the place of each value of a table.
+
+        `a.b = [..]`, `[axes.a]` with `b = [..]`, and `"a.b" = [..]` all have the key `a.b`. With
+        ``ranges``, a table that contains `from` is a value.
+        """
         for key, value in table.items():
             place = (*where, key)
             if isinstance(value, dict) and not (ranges and "from" in value):

@@ -202,7 +202,7 @@ class Workload:
         after_start: Iterable[int] = (),
         **columns: Any,
     ) -> int:
-        """Add a computation.
+        """Add a computation of ``duration_ps`` to a rank, and return its index.
 
         ``columns``: ``resource``, ``priority``, ``trigger``, ``part_of``, ``name``.
         """

@@ -91,7 +91,7 @@ class System:
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
-    """One dimension of the network."""
+    """One dimension of ASTRA-sim's network: its kind of links, ranks, rate and latency."""
 
     block: str
     """`Ring`, `Switch` or `FullyConnected`."""

@@ -238,7 +238,7 @@ class Words:
         return word
 
     def integer(self, what: str, low: int = 0, high: int = 2**32 - 1) -> int:
-        """Take a whole number."""
+        """Take the next word, which must be a whole number from ``low`` to ``high``."""
         word = self.next(what)
         return bounded(whole(word), word, what, (low, high), self.fail)
 
@@ -249,7 +249,7 @@ class Words:
             self.words[self.at] = before
 
     def number(self, what: str, low: str = "0", high: str = "1e30") -> Decimal:
-        """Take a decimal number without rounding."""
+        """Take the next word, a decimal number from ``low`` to ``high``, without rounding."""
         value = self._parsed(decimal, what, "a number")
         if not Decimal(low) <= value <= Decimal(high):
             self.fail(f"{what} is {self.words[self.at - 1]}; expected {low} to {high}")

@@ -58,7 +58,7 @@ class Kind(IntEnum):
 
 
 class Operation(NamedTuple):
-    """An operation that takes time."""
+    """A send, a receive or a computation of a rank."""
 
     kind: Kind
     amount: int
@@ -105,7 +105,7 @@ class Schedule:
 
 
 def parse(name: str, text: str, findings: Findings) -> Schedule:
-    """Read the text of a schedule."""
+    """Parse the text of a GOAL schedule; ``name`` is the file's name in errors and warnings."""
     return _Parser(name, findings).schedule(_without_comments(name, text, findings))
 
 

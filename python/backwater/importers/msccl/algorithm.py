@@ -140,7 +140,7 @@ def from_tree(top: Element) -> Algorithm:
 
 
 def _check_word(top: Element, key: str, known: tuple[str, ...]) -> None:
-    """Warn of an unknown word. It has no effect."""
+    """Warn if the attribute ``key`` of ``<algo>`` has an unknown value. It is ignored."""
     word = top.attributes.get(key)
     if word is None or word.lower() in [name.lower() for name in known]:
         return

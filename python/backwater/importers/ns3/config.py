@@ -167,7 +167,10 @@ class Config:
         return key in self.places
 
     def foreign_number(self, key: str, default: int = 0) -> int:
-        """Return the whole number of a fork's key."""
+        """Return the value of a key that only a fork of ns-3 has, as a whole number.
+
+        If the value is not such a number, an error is reported and ``default`` is returned.
+        """
         value = self.foreign.get(key)
         if value is None:
             return default
@@ -178,7 +181,7 @@ class Config:
         return int(value)
 
     def foreign_flag(self, key: str, default: bool) -> bool:
-        """Return the flag (0 or 1) of a fork's key."""
+        """Return the value of a key that only a fork of ns-3 has, as a flag (0 is false)."""
         return self.foreign_number(key, int(default)) != 0
 
     def error(self, key: str, message: str, hint: str | None = None) -> None:

@@ -46,7 +46,10 @@ class Exported:
 
 
 def export_ns3(run: RunFiles, out: Path, force: bool = False) -> Exported:
-    """Write ns-3's results into a folder, and `qlen.txt` if the run has a histogram."""
+    """Write the results of a run into a folder, in the formats of ns-3.
+
+    `qlen.txt` is written only if the run has a histogram of queues.
+    """
     network = Network(run)
     result = Exported()
     claim_export(out, _FILES, force)

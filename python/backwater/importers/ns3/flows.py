@@ -62,7 +62,7 @@ _FORMS = (HPCC, CONWEAVE, FLOODGATE, FLOODGATE_PAIRS)
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """A line of the file. Hosts have their ns-3 numbers."""
+    """A flow of a flow file. Hosts have their ns-3 numbers."""
 
     src: int
     dst: int
