@@ -38,7 +38,7 @@ class Values(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """The result of a claim at one combination of points."""
+    """The result of a claim at one combination of points of the axes (a scheme at a load)."""
 
     at: str
     """Labels of the points, if the claim is about several points; otherwise empty."""

@@ -139,7 +139,7 @@ impl Iterator for Feed {
 enum Instants {
     /// One arrival at the start of the window.
     Once(Option<u64>),
-    /// Arrivals of a clock. At most `left` further arrivals are returned.
+    /// Arrival times that `clock` generates. `left` is the maximum number of further arrivals.
     Clocked { clock: Clock, left: u64 },
 }
 

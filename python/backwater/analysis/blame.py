@@ -207,7 +207,7 @@ def require_all(runs: Mapping[str, RunFiles], path: Path) -> None:
 
 
 def again(run: RunFiles) -> Path:
-    """Return the directory for a repetition of the run with the breakdown."""
+    """Return the directory in which the run is repeated to record its delay breakdown."""
     return run.path.with_name(f"{run.path.name}-blame")
 
 

@@ -191,9 +191,10 @@ def refuse_schemes(scenario: described.Scenario, schemes: Sequence[str]) -> None
 def warn(scenario: described.Scenario, schemes: Sequence[str | None]) -> set[str]:
     """Print the warnings about a scenario with each of the schemes.
 
-    A warning that applies to several schemes is printed once. Further warnings are about changes
-    that are left out for a scheme, and about presets that are equal in this scenario. Errors are
-    not printed, because the run reports them in more detail. Returns the messages of the warnings.
+    A warning that applies to several schemes is printed once. The function also warns of overrides
+    that are ignored because they do not apply to a scheme, and of presets that are equal in this
+    scenario. Errors are not printed, because the run reports them in more detail. Returns the
+    messages of the warnings about the scenario.
     """
     from backwater.scenario.equal import equal_presets
 

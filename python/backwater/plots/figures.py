@@ -23,7 +23,7 @@ _In = TypeVar("_In")
 _Out = TypeVar("_Out")
 
 POINTS = 260
-"""Number of points of a distribution. Ranges with few values have more points."""
+"""Number of points at which a distribution is drawn."""
 
 MOMENTS = 400
 """Number of points of a line over time."""

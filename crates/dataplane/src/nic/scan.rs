@@ -127,8 +127,9 @@ impl Scan {
     }
 
     /// NS3-24: searches the list once for a queue pair that may send, starting after the last
-    /// sender. If the search reaches finished pairs, it removes all finished pairs from the lowest
-    /// index reached on. The removal does not correct the index of the last sender.
+    /// sender. If the search meets finished pairs, it removes the one with the lowest index and all
+    /// finished pairs after it in the list. The removal does not correct the index of the last
+    /// sender.
     fn scan(&mut self, now: Time, config: &NicConfig, egress: &Egress) -> Option<usize> {
         let paused = egress.closed_classes(0);
         let count = self.list.len();

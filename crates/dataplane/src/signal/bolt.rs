@@ -13,7 +13,7 @@ use crate::units::{Rate, Time};
 pub enum Amount {
     /// A number of bytes.
     Bytes(u64),
-    /// A number of largest data packets.
+    /// A number of full packets.
     Packets(u64),
 }
 

@@ -7,7 +7,8 @@ const SCANT: u64 = 8;
 /// Number of events per thread and synchronisation window above which several threads are always
 /// faster than one.
 const AMPLE: u64 = 2_000;
-/// Number of events after which a mode is evaluated.
+/// Length of a stint in events. After a stint, the speed of the current mode (one thread or
+/// several) is evaluated.
 const STINT: u64 = 20_000;
 /// Number of stints (evaluation intervals) after which the slower mode is tried again: initial and
 /// maximum value. The number doubles each time that the mode is still slower.

@@ -77,7 +77,7 @@ pub enum TopologyError {
     TooManyPorts {
         /// Name of the node.
         node: String,
-        /// Number of ports that it would have.
+        /// Number of ports that the node would have.
         ports: u32,
     },
     /// The network has fewer than two hosts.

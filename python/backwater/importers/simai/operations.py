@@ -53,7 +53,7 @@ PROTOCOLS = {
     "ll128": Latency(15900, 18000),
     "simple": Latency(11800, 22400),
 }
-"""SimAI's latencies for rings over NVLink and over the network, by the library's protocol."""
+"""Latencies in ns of SimAI for rings over NVLink and over the network, by the NCCL protocol."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +201,7 @@ class _Groups:
         self.ep = workload.ep or 1
         replicas, rest = divmod(settings.ranks, self.tp * self.pp)
         self.dp = 0 if rest else replicas
-        """Number of tensor groups of a pipeline stage; 0 if the ranks cannot be divided."""
+        """Tensor groups per pipeline stage; 0 if `tp * pp` does not divide the number of ranks."""
         self.names: dict[tuple[str, int], str] = {}
 
     def check(self) -> None:

@@ -267,8 +267,8 @@ impl Credits {
         }
     }
 
-    /// Returns the credit that answers a switchSYN. It contains no units if the credits are
-    /// withheld.
+    /// Returns the credit that answers a switchSYN. If credits are withheld, it has 0 units and
+    /// returns nothing to the window.
     // FG-33
     pub fn answer(&mut self, port: u16, dst: u32, withheld: bool) -> Credit {
         let nth = self.entry(port, dst);

@@ -134,7 +134,8 @@ impl Thresholds {
         excess.headroom == 0 && (excess.pool == 0 || below && mmu.room_for_last_frames())
     }
 
-    /// Passes a packet from ingress `port` that leaves the buffer to the detection of victim ports.
+    /// Reports to the detection of victim ports that a packet from ingress `port` leaves the
+    /// buffer.
     #[inline]
     pub fn departing(&mut self, now: Time, mmu: &Mmu, port: u16, class: u8, size: u64) {
         if let Some(victims) = &mut self.victims
