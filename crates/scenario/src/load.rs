@@ -523,7 +523,7 @@ fn finish(
         resolve::write(root, &context, &note)
     };
     let mut problems = context.problems.into_inner();
-    problems.sort_by_key(order);
+    problems.sort_by(|a, b| order(a).cmp(&order(b)));
     problems.dedup();
     if failed {
         problems.retain(|p| p.severity == Severity::Error);
@@ -550,58 +550,37 @@ fn finish(
 }
 
 /// Sort key of problems: position in the scenario file, then problems of overrides.
-fn order(problem: &Problem) -> (u8, String, usize) {
-    match &problem.at {
-        Some(at) => {
-            let rank = match at.source.kind {
-                SourceKind::File => 0,
-                SourceKind::Override => 1,
-                SourceKind::BuiltIn => 2,
-            };
-            (
-                rank,
-                if rank == 0 {
-                    String::new()
-                } else {
-                    at.source.text.clone()
-                },
-                at.span.start,
-            )
-        }
-        None => (3, String::new(), 0),
-    }
+fn order(problem: &Problem) -> (u8, &str, usize) {
+    problem.at.as_ref().map_or((3, "", 0), |at| {
+        let (rank, text) = match at.source.kind {
+            SourceKind::File => (0, ""),
+            SourceKind::Override => (1, at.source.text.as_str()),
+            SourceKind::BuiltIn => (2, at.source.text.as_str()),
+        };
+        (rank, text, at.span.start)
+    })
 }
 
 /// Returns the position in the text of every key, by dotted path.
 fn places(root: &Table) -> BTreeMap<String, At> {
-    fn collect(path: &str, node: &Node, places: &mut BTreeMap<String, At>) {
-        let child = |key: &str| {
-            if path.is_empty() {
-                key.to_owned()
-            } else {
-                format!("{path}.{key}")
-            }
-        };
-        match &node.value {
-            Value::Table(table) => {
-                for e in &table.entries {
-                    places.insert(child(&e.key), e.node.at.clone());
-                    collect(&child(&e.key), &e.node, places);
-                }
-            }
-            Value::Array(items) if ["traffic", "workload"].contains(&path) => {
-                for (i, item) in items.iter().enumerate() {
-                    places.insert(child(&i.to_string()), item.at.clone());
-                    collect(&child(&i.to_string()), item, places);
-                }
-            }
-            _ => {}
-        }
+    fn keys(table: &Table) -> Vec<(String, &Node)> {
+        let entries = table.entries.iter();
+        entries.map(|e| (e.key.clone(), &e.node)).collect()
     }
     let mut places = BTreeMap::new();
-    for e in &root.entries {
-        places.insert(e.key.clone(), e.node.at.clone());
-        collect(&e.key, &e.node, &mut places);
+    let mut open = keys(root);
+    while let Some((path, node)) = open.pop() {
+        let children = match &node.value {
+            Value::Table(table) => keys(table),
+            Value::Array(items) if ["traffic", "workload"].contains(&path.as_str()) => {
+                let numbered = items.iter().enumerate();
+                numbered.map(|(i, item)| (i.to_string(), item)).collect()
+            }
+            _ => Vec::new(),
+        };
+        let children = children.into_iter();
+        open.extend(children.map(|(key, child)| (format!("{path}.{key}"), child)));
+        places.insert(path, node.at.clone());
     }
     places
 }
