@@ -15,9 +15,9 @@ use crate::space::{Excess, Space};
 use crate::units::{Rate, Time};
 
 /// Returns the headroom in bytes that one ingress port and class needs so that no packet is lost
-/// after XOFF (DESIGN, "Headroom"; IEEE 802.1Qbb Annex O). It is a sum: the bytes that arrive
-/// during the round trip and the response time; one largest frame that the upstream has begun to
-/// send; one largest frame that delays the pause frame; and the pause frames of all classes.
+/// after XOFF (IEEE 802.1Qbb Annex O). It is a sum: the bytes that arrive during the round trip and
+/// the response time; one largest frame that the upstream has begun to send; one largest frame that
+/// delays the pause frame; and the pause frames of all classes.
 /// `classes` is the number of classes that PFC pauses.
 // SW-11, SW-54
 #[must_use]
