@@ -116,7 +116,7 @@ class Group:
     changes: tuple[Change, ...] = ()
 
     def axis(self, name: str) -> Axis | None:
-        """Return the axis with a name; ``None`` if there is none."""
+        """Return the axis named ``name``, or ``None`` if the group has no such axis."""
         return next((axis for axis in self.axes if axis.name == name), None)
 
     def scale(self, size: Size) -> Scale:

@@ -109,11 +109,11 @@ def _ingress(source: Source, run: RunFiles, columns: dict[str, str]) -> Lines:
 
 
 def paused_cycles(source: Source, run: RunFiles) -> Samples:
-    """Return the time, in ps, from which PFC first paused all ports of a cycle for `lasting_ps`.
+    """Return when PFC first paused all ports of a cycle for at least `lasting_ps`, in ps.
 
-    There is no sample if no cycle occurred. Each port of a cycle sends to the node of the next
-    port. Two ports of a cycle are never the two directions of one link. An open pause lasts for
-    ever if the run ended in a deadlock.
+    A run without such a cycle has no sample. In a cycle each port sends to the node of the next
+    port. The two directions of one link are not part of the same cycle. If the run ended in a
+    deadlock, the pauses that were active at its end count as endless.
     """
     import polars as pl
 

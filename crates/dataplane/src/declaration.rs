@@ -3,6 +3,7 @@
 
 use std::fmt::Debug;
 
+use crate::int::IntFormat;
 use crate::packet::SchemeNumber;
 use crate::param::{Conflict, Params};
 use crate::properties::{Choice, Finding};
@@ -172,6 +173,8 @@ pub struct Around {
     pub buffer_bytes: u64,
     /// Reserved bytes per port and class.
     pub reserved_bytes: u64,
+    /// Format of the telemetry that switches write on packets.
+    pub telemetry: IntFormat,
 }
 
 /// A network in which a scheme is used.

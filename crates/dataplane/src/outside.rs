@@ -7,19 +7,18 @@
 //! of its methods goes through a trait object, which takes more time than the call of a scheme of
 //! this crate.
 
-use crate::cc::{self, Control};
+use crate::cc;
 use crate::declaration::Spec;
 pub use crate::hop::FRAME_NUMBERS;
 use crate::hop::{self, HopScheme};
 use crate::link::ALSO_BACKPRESSURE;
-use crate::scheme::{Configured, Scheme};
 use crate::transport::TRANSPORTS;
 
 /// Adds a congestion control. Scenarios can use its name as value of `scheme.control`.
 ///
 /// # Panics
 /// If a scenario was read before, or if another control or a transport has this name.
-pub fn add_control<C: Control + Scheme<Config = <C as Configured>::Config>>() {
+pub fn add_control<C: cc::Declared>() {
     let is_taken = TRANSPORTS.iter().any(|other| other.name == C::NAME);
     assert!(!is_taken, "there is a transport named {}", C::NAME);
     cc::add::<C>();

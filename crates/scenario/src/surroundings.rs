@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use dataplane::config::BaseRtt;
 use dataplane::declaration::Around;
+use dataplane::int::IntFormat;
 use dataplane::properties::{Choice, Property};
 use dataplane::units::Time;
 use fabric::paths::Paths;
@@ -55,6 +56,11 @@ pub fn surroundings(spec: &Spec, graph: &Arc<Graph>) -> Around {
             0.0
         },
         base_rtt_ps: base_rtt_ps(spec, graph),
+        telemetry: spec
+            .scheme
+            .switch
+            .int
+            .map_or(IntFormat::default(), |int| int.format),
         upstream_queues: spec
             .schemes()
             .map(|scheme| scheme.upstream_queues(max_class))

@@ -79,10 +79,10 @@ def by_distance(first: Quantity, last: Quantity, distance: Quantity) -> list[obj
 
 
 def _whole(value: Fraction, first: Quantity, last: Quantity) -> Fraction:
-    """Round a value of a range if it has to be whole; otherwise return it unchanged.
+    """Round a value of a range if only integers are allowed; otherwise return it unchanged.
 
-    Rates (bit/s), times (ps) and sizes (bytes) have to be whole. A plain number has to be whole if
-    both ends of the range are.
+    Rates (bit/s), times (ps) and sizes (bytes) are integers. Plain numbers are integers if both
+    ends of the range are.
     """
     counts = first.kind == "number" and first.value.denominator == last.value.denominator == 1
     return Fraction(round(value)) if counts or first.kind in _BASE else value

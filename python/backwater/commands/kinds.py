@@ -131,7 +131,7 @@ def _parquet(path: Path) -> Kind:
 
 
 def _toml(keys: Set[str]) -> Kind | None:
-    """Return the kind of a TOML file by its top-level keys; None if no kind or several fit."""
+    """Return the only kind of TOML file that has these top-level keys, or None."""
     found = {
         Kind.SCENARIO: {"topology", "traffic", "workload", "switch"} & keys,
         Kind.SWEEP: {"scenario", "scenarios", "axes", "zip", "schemes", "seeds"} & keys,

@@ -39,7 +39,7 @@ def default_directory(preferred: Path, key: str) -> Path:
 
 
 def claim_run(path: Path, key: str, force: bool) -> None:
-    """Raise ``RunError`` if a directory holds other results than those with ``key``.
+    """Raise ``RunError`` if a directory contains results with another key than ``key``.
 
     With ``force`` there is no check. The writer of the run also refuses a directory with files that
     are not results of a run.

@@ -14,6 +14,7 @@ mod reciprocals;
 mod registers;
 
 use super::{ADDITIVE_INCREASE, Ack, Control, Feedback, Increase, PathInfo, floor_window};
+use crate::declaration::Around;
 use crate::int::{Counter, IntFormat, IntHop, MAX_HOPS, Telemetry};
 use crate::param::{Conflict, Field, Param, Value};
 use crate::properties::{Properties, Property, Rule};
@@ -214,6 +215,13 @@ impl Scheme for Hpcc {
         Ok(config)
     }
 
+    fn complete(config: HpccConfig, around: &Around) -> HpccConfig {
+        HpccConfig {
+            format: around.telemetry,
+            ..config
+        }
+    }
+
     // NS3-60, HPCC-41
     fn rules(config: &HpccConfig) -> Vec<Rule> {
         let mut rules = Vec::new();
@@ -306,11 +314,6 @@ impl Control for Hpcc {
 
     fn counter(config: &HpccConfig) -> Counter {
         config.counted
-    }
-
-    fn with_telemetry(mut config: HpccConfig, format: IntFormat) -> HpccConfig {
-        config.format = format;
-        config
     }
 }
 

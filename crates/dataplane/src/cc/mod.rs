@@ -22,15 +22,15 @@ pub mod timely;
 use std::fmt::Debug;
 
 use crate::added::List;
-use crate::int::{Counter, IntFormat};
+use crate::int::Counter;
 use crate::param::{Field, Kind, MAX_RATE_BPS, Param, Params, Value, Word};
 use crate::properties::{Choice, Finding, Properties, Property, Rule};
 use crate::scheme::{Configured, Scheme, axis};
 use crate::units::{NEVER, Time};
 pub use feedback::{Ack, Feedback, Loss, Sent};
 pub use mixed::{Mixed, PerClass};
-pub use outside::OutsideControl;
-pub(crate) use outside::{Declared, OutsideFlow};
+pub(crate) use outside::OutsideFlow;
+pub use outside::{Declared, OutsideControl};
 
 axis! {
     /// The configuration of one of the controls.
@@ -111,11 +111,6 @@ pub trait Control: Configured + Debug + Send + Sized + 'static {
     /// Returns which bytes switches count in the telemetry for this control.
     fn counter(_config: &Self::Config) -> Counter {
         Counter::Sent
-    }
-
-    /// Returns the configuration changed for telemetry of this format.
-    fn with_telemetry(config: Self::Config, _format: IntFormat) -> Self::Config {
-        config
     }
 }
 
@@ -324,19 +319,6 @@ pub fn floor_window(bytes: f64) -> u64 {
 
 macro_rules! define {
     ($($name:ident($module:ident),)*) => {
-        impl ControlConfig {
-            /// Returns the configuration changed for telemetry of this format.
-            #[must_use]
-            pub fn with_telemetry(self, format: IntFormat) -> Self {
-                match self {
-                    $(Self::$name(config) => {
-                        Self::$name($module::$name::with_telemetry(config, format))
-                    })*
-                    Self::Outside(config) => Self::Outside(config.with_telemetry(format)),
-                }
-            }
-        }
-
         $(
             impl Listed for $module::$name {
                 #[inline]

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use super::{Control, ControlConfig, Feedback, Listed, Notification, PathInfo, Sent};
 use crate::added::AnyEq;
 use crate::declaration::Around;
-use crate::int::{Counter, IntFormat};
+use crate::int::Counter;
 use crate::properties::{Properties, Rule};
 use crate::scheme::{Configured, Scheme};
 use crate::units::Time;
 
 /// A control that can be added: its hooks and its declaration have the same configuration.
-pub(crate) trait Declared: Control + Scheme<Config = <Self as Configured>::Config> {}
+pub trait Declared: Control + Scheme<Config = <Self as Configured>::Config> {}
 
 impl<C: Control + Scheme<Config = <C as Configured>::Config>> Declared for C {}
 
@@ -61,10 +61,6 @@ impl OutsideControl {
         self.own.counter()
     }
 
-    pub(crate) fn with_telemetry(self, format: IntFormat) -> Self {
-        self.own.with_telemetry(format)
-    }
-
     pub(super) fn complete(self, around: &Around) -> Self {
         self.own.complete(around)
     }
@@ -74,7 +70,6 @@ impl OutsideControl {
 trait AnyConfig: AnyEq + Debug + Send + Sync {
     fn start(&self, path: &PathInfo, now: Time) -> Box<dyn AnyControl>;
     fn counter(&self) -> Counter;
-    fn with_telemetry(&self, format: IntFormat) -> OutsideControl;
     fn complete(&self, around: &Around) -> OutsideControl;
 }
 
@@ -98,10 +93,6 @@ impl<C: Declared> AnyConfig for Own<C> {
 
     fn counter(&self) -> Counter {
         C::counter(&self.0)
-    }
-
-    fn with_telemetry(&self, format: IntFormat) -> OutsideControl {
-        OutsideControl::new::<C>(C::with_telemetry(ConfigOf::<C>::clone(&self.0), format))
     }
 
     fn complete(&self, around: &Around) -> OutsideControl {

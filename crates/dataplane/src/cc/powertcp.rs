@@ -5,6 +5,7 @@
 //! (`theta_powertcp.rs`).
 
 use super::{ADDITIVE_INCREASE, Control, Feedback, Increase, PathInfo, floor_window};
+use crate::declaration::Around;
 use crate::int::{IntFormat, IntHop, MAX_HOPS, Telemetry};
 use crate::param::{Conflict, Param};
 use crate::properties::{Properties, Property};
@@ -264,6 +265,13 @@ impl Scheme for PowerTcp {
     fn configure(config: PowerTcpConfig) -> Result<PowerTcpConfig, Conflict> {
         Ok(config)
     }
+
+    fn complete(config: PowerTcpConfig, around: &Around) -> PowerTcpConfig {
+        PowerTcpConfig {
+            format: around.telemetry,
+            ..config
+        }
+    }
 }
 
 impl Control for PowerTcp {
@@ -324,10 +332,6 @@ impl Control for PowerTcp {
     #[inline]
     fn window(&mut self, _config: &PowerTcpConfig, _path: &PathInfo, _now: Time) -> u64 {
         floor_window(self.window.bytes)
-    }
-
-    fn with_telemetry(config: PowerTcpConfig, format: IntFormat) -> PowerTcpConfig {
-        PowerTcpConfig { format, ..config }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Completes the configuration of a scheme with the values that depend on the network.
 
 use super::{QueuesPer, SchemeConfig, SchemeSpec};
-use dataplane::config::{Accounting, Admission, MAX_CLASSES, NicConfig, TransportConfig};
+use dataplane::config::{Accounting, Admission, MAX_CLASSES, NicConfig, SwitchRequirements};
 use dataplane::declaration::Around;
 use dataplane::switch::{DATA_CLASS, SwitchConfig};
 use fabric::engine::SwitchesAt;
@@ -38,12 +38,12 @@ impl SchemeSpec {
         let classes = config.classes.len() + usize::from(around.max_class);
         let data = config.classes[usize::from(DATA_CLASS)];
         config.classes.resize(classes.min(MAX_CLASSES), data);
-        let sending = self.nic.control.clone().complete(around);
-        let levels = sending.transport().map_or(1, TransportConfig::levels);
+        let transport = self.nic.control.transport();
+        let transport = transport.map(|transport| transport.complete(around));
+        let levels = transport.map_or(1, |transport| transport.levels());
         let queues = self.data_queues(around.max_class);
         config.classify = config.classify.complete(queues, self.queues, levels);
-        let required = sending.transport().map(TransportConfig::requires);
-        let required = required.unwrap_or_default();
+        let required = transport.map_or_else(SwitchRequirements::default, |of| of.requires());
         (config.shaped, config.trim) = (required.shaped, required.trim);
         config.mmu.buffer_bytes = around.buffer_bytes;
         config.mmu.reserved_bytes = around.reserved_bytes;

@@ -6,11 +6,9 @@ use crate::reader::Section;
 use dataplane::cc::Notification;
 use dataplane::classes::{CONTROL_CLASS, ClassSet, TRAFFIC_CLASSES};
 use dataplane::config::{
-    Arbiter, ControlConfig, FlowOrder, HostConfig, NicConfig, PerClass, Processing, Recovery,
-    Sending,
+    Arbiter, ControlConfig, FlowOrder, HostConfig, NicConfig, Processing, Recovery, Sending,
 };
 use dataplane::hop::{HopSpec, IGNORABLE, NIC_QUEUES, NO_NIC_QUEUES, OBEYS};
-use dataplane::int::IntFormat;
 use dataplane::packet::SchemeSet;
 use dataplane::param::{Conflict, Param, Params, Value, Values};
 use dataplane::properties::{Choice, Property};
@@ -206,24 +204,8 @@ impl Nic {
             queues: self.queues.unwrap_or(1),
             order: self.order,
             obeys: self.obeyed(),
-            control: match int {
-                Some(int) => for_telemetry(control, int.format()),
-                None => control,
-            },
+            control,
         }
-    }
-}
-
-/// Adapts the congestion controls to the INT format.
-fn for_telemetry(control: Sending, format: IntFormat) -> Sending {
-    match control {
-        Sending::Control(control) => control.with_telemetry(format).into(),
-        Sending::PerClass(controls) | Sending::Paired(controls) => {
-            let controls = controls.all().iter().cloned();
-            let controls: Vec<_> = controls.map(|one| one.with_telemetry(format)).collect();
-            Sending::PerClass(PerClass::new(&controls))
-        }
-        Sending::Transport(_) => control,
     }
 }
 
